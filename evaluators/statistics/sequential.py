@@ -1,0 +1,94 @@
+"""Looking early: tests and intervals that stay valid however often one looks."""
+
+import math
+
+import scipy
+
+from .inputs import Result, fraction, not_negative, nothing, report, whole
+from .intervals import NO_DECIDED
+
+TOO_LARGE = "The e-value is too large for a float; see log_e_value."
+
+
+def log_e_value(wins: int, losses: int) -> float:
+    """Return the natural log of the beta-binomial mixture's evidence against an even race."""
+    return float((wins + losses) * math.log(2) + scipy.special.betaln(1 + wins, 1 + losses))
+
+
+def anytime_binomial(wins: int, losses: int, alpha: float = 0.05) -> Result:
+    """Test decided rows against an even race, validly at any moment: e-value, p, interval.
+
+    The interval holds all shares whose Beta(1+wins, 1+losses) density is at least alpha, in 0..1.
+    Null p and interval when no row is decided. Source: Robbins 1970; Waudby-Smith and Ramdas 2020.
+    """
+    wins, losses = whole("wins", wins), whole("losses", losses)
+    alpha = fraction("alpha", alpha)
+    if wins + losses == 0:
+        known = {"e_value": 1.0, "log_e_value": 0.0}
+        return nothing(NO_DECIDED, "e_p", "low", "high", **known)
+    log_e = log_e_value(wins, losses)
+    low, high = sequence_bounds(wins, losses, alpha)
+    e_value = float_exp(log_e)
+    return report(
+        [TOO_LARGE] if e_value is None else [],
+        e_value=e_value,
+        log_e_value=log_e,
+        e_p=math.exp(-max(0.0, log_e)),
+        low=low,
+        high=high,
+    )
+
+
+def float_exp(log_value: float) -> float | None:
+    """Return exp(log_value), or None when it does not fit into a float."""
+    try:
+        return math.exp(log_value)
+    except OverflowError:
+        return None
+
+
+def sequence_bounds(wins: int, losses: int, alpha: float) -> tuple[float, float]:
+    """Return the two ends of the confidence sequence after so many wins and losses."""
+    return lower_end(wins, losses, alpha), 1 - lower_end(losses, wins, alpha)
+
+
+def lower_end(wins: int, losses: int, alpha: float) -> float:
+    """Return the smallest share of wins whose posterior density is at least alpha."""
+    if wins == 0:
+        return 0.0
+    threshold = float(scipy.special.betaln(1 + wins, 1 + losses)) + math.log(alpha)
+
+    def excess(share: float) -> float:
+        power = scipy.special.xlogy(wins, share) + scipy.special.xlog1py(losses, -share)
+        return float(power) - threshold
+
+    return float(scipy.optimize.brentq(excess, 1e-300, wins / (wins + losses), xtol=1e-14))
+
+
+def msprt_normal(
+    n: int, mean: float, sigma: float, tau: float, null: float = 0.0, alpha: float = 0.05
+) -> Result:
+    """Test a mean against `null` with a normal mixture of SD tau, validly at any moment.
+
+    Mean, sigma (SD of one row), tau and null share one unit. Null without rows or without spread;
+    asymptotic when sigma is estimated: use from 30 rows on. Source: Robbins 1970; Johari et al.
+    """
+    n, alpha = whole("n", n), fraction("alpha", alpha)
+    variance, prior = not_negative("sigma", sigma) ** 2, not_negative("tau", tau) ** 2
+    keys = ("likelihood_ratio", "p", "low", "high")
+    if n == 0:
+        return nothing("No rows.", *keys)
+    if variance == 0 or prior == 0:
+        return nothing("sigma and tau must be above 0.", *keys)
+    total = variance + n * prior
+    spread = 2 * variance * total / (n * n * prior)
+    log_ratio = (mean - null) ** 2 / spread - math.log(total / variance) / 2
+    reach = math.sqrt(spread * (math.log(1 / alpha) + math.log(total / variance) / 2))
+    ratio = float_exp(log_ratio)
+    return report(
+        ["The likelihood ratio is too large for a float."] if ratio is None else [],
+        likelihood_ratio=ratio,
+        p=math.exp(-max(0.0, log_ratio)),
+        low=mean - reach,
+        high=mean + reach,
+    )

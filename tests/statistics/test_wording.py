@@ -1,0 +1,78 @@
+import pytest
+
+from evaluators.statistics.wording import (
+    count_text,
+    interval_text,
+    p_text,
+    percent_text,
+    points_text,
+)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (None, "–"),
+        (0, "0.0%"),
+        (1, "100.0%"),
+        (0.0001, "<0.1%"),
+        (0.9999, ">99.9%"),
+        (38 / 80, "47.5%"),
+        (37 / 78, "47.4%"),
+        (38 / 79, "48.1%"),
+        (39 / 79, "49.4%"),
+        (0.0745, "7.5%"),
+    ],
+)
+def test_percent(share: float | None, text: str) -> None:
+    assert percent_text(share) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (None, None, "–"),
+        (0.4385, 1.0, "44–100%"),
+        (0.15, 0.85, "15–85%"),
+        (0.5, 0.7, "50–70%"),
+        (0.5041, 0.66, "50.4–66.0%"),
+        (0.34, 0.49996, "34.000–49.996%"),
+    ],
+)
+def test_an_interval_never_seems_to_touch_one_half(low, high, text: str) -> None:
+    assert interval_text(low, high) == text
+
+
+@pytest.mark.parametrize(
+    ("p_value", "text"),
+    [
+        (None, "p –"),
+        (1.0, "p = 1"),
+        (0.9999, "p > 0.99"),
+        (0.25, "p = 0.25"),
+        (0.5, "p = 0.50"),
+        (0.02097, "p = 0.021"),
+        (0.00038, "p = 0.00038"),
+        (0.0001, "p = 0.00010"),
+        (0.0000999, "p < 0.0001"),
+        (3.8e-06, "p < 0.0001"),
+        (0.0, "p < 0.0001"),
+        (0.04996, "p = 0.04996"),
+        (0.0504, "p = 0.050"),
+    ],
+)
+def test_p_value(p_value: float | None, text: str) -> None:
+    assert p_text(p_value) == text
+
+
+def test_a_p_value_is_not_rounded_over_its_own_alpha() -> None:
+    assert p_text(0.00999, alpha=0.01) == "p = 0.00999"
+
+
+def test_counts_and_points() -> None:
+    assert [count_text(1, "tie"), count_text(1024, "tie")] == ["1 tie", "1,024 ties"]
+    assert [points_text(0.01), points_text(0.05), points_text(0.079)] == [
+        "1 point",
+        "5 points",
+        "7.9 points",
+    ]
