@@ -1,0 +1,36 @@
+"""Bulk inserts by PostgreSQL's COPY: several times as quick as INSERT for more than a few rows."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+from django.db.models import Model
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from experiments.rawjson import dumps, storable_value
+
+
+def reserve_ids(model: type[Model], count: int) -> list[int]:
+    """Take `count` primary keys from the table's sequence, in ascending order."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
+            [model._meta.db_table, count],
+        )
+        return sorted(row[0] for row in cursor.fetchall())
+
+
+def copy_rows(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows into the table of `model`; `columns` are database columns."""
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(model._meta.db_table), sql.SQL(", ").join(map(sql.Identifier, columns))
+    )
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def jsonb(value: Any) -> Jsonb:
+    """A value for a `jsonb` column, with what PostgreSQL cannot hold replaced."""
+    return Jsonb(storable_value(value), dumps=dumps)

@@ -1,0 +1,65 @@
+"""The nouns of the product as tables."""
+
+from experiments.models.comparisons import (
+    Comparison,
+    ComparisonEvaluator,
+    ComparisonSide,
+    Game,
+    Judgment,
+    JudgmentScore,
+    Order,
+    Outcome,
+    OutcomeDelta,
+    Pair,
+)
+from experiments.models.datasets import (
+    DEFAULT_SPLIT,
+    MAX_NAME,
+    Dataset,
+    DatasetTag,
+    DatasetVersion,
+    DataType,
+    Example,
+    ExamplePayload,
+    ExampleRevision,
+    Upload,
+)
+from experiments.models.evaluators import Evaluator, Provider
+from experiments.models.feedback import Feedback
+from experiments.models.jobs import Evaluation, Job, JudgeReply, Lane, QueueItem
+from experiments.models.runs import Attachment, Experiment, Run, RunPayload
+
+__all__ = [
+    "DEFAULT_SPLIT",
+    "MAX_NAME",
+    "Attachment",
+    "Comparison",
+    "ComparisonEvaluator",
+    "ComparisonSide",
+    "DataType",
+    "Dataset",
+    "DatasetTag",
+    "DatasetVersion",
+    "Evaluation",
+    "Evaluator",
+    "Example",
+    "ExamplePayload",
+    "ExampleRevision",
+    "Experiment",
+    "Feedback",
+    "Game",
+    "Job",
+    "JudgeReply",
+    "Judgment",
+    "JudgmentScore",
+    "Lane",
+    "Order",
+    "Outcome",
+    "OutcomeDelta",
+    "Pair",
+    "Provider",
+    "QueueItem",
+    "Run",
+    "RunPayload",
+    "Upload",
+]

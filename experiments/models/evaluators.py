@@ -1,0 +1,58 @@
+"""Configured evaluators and the model providers they may call."""
+
+from django.db import models
+
+from experiments.models.base import WorkspaceRow
+from experiments.models.datasets import MAX_NAME
+
+
+class Provider(WorkspaceRow):
+    """An OpenAI-compatible endpoint; its key is stored encrypted and never read back to a page."""
+
+    name = models.CharField(max_length=120)
+    base_url = models.TextField()
+    model = models.CharField(max_length=200)
+    sealed_key = models.BinaryField(default=b"")
+    key_hint = models.CharField(max_length=8, default="")
+    timeout = models.FloatField(default=60, help_text="seconds for one call")
+    archived_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "uid"], name="provider_uid"),
+            models.UniqueConstraint(
+                fields=["workspace", "name"],
+                condition=models.Q(archived_at=None),
+                name="provider_name",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Evaluator(WorkspaceRow):
+    """A kind of the evaluators library with its settings; a change makes a new version.
+
+    `name` is also the key of the feedback and the judgments it gives.
+    """
+
+    name = models.CharField(max_length=MAX_NAME)
+    version = models.PositiveIntegerField(default=1)
+    kind = models.CharField(max_length=200)
+    settings = models.JSONField(default=dict)
+    provider = models.ForeignKey(
+        Provider, null=True, on_delete=models.PROTECT, related_name="evaluators"
+    )
+    archived_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "uid"], name="evaluator_uid"),
+            models.UniqueConstraint(
+                fields=["workspace", "name", "version"], name="evaluator_version"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version}"

@@ -1,0 +1,237 @@
+"""Writes of examples: each makes a version, and the earlier revision stays readable."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+
+from experiments.copying import copy_rows, jsonb, reserve_ids
+from experiments.errors import ConflictError, InvalidError
+from experiments.ids import uuid7
+from experiments.models import DEFAULT_SPLIT, Dataset, Example, ExamplePayload, ExampleRevision
+from experiments.rawjson import dumps, loads_exact, search_text
+from experiments.services.schemas import check_against
+from experiments.services.versions import Change, new_version
+from tiebreak.accounts.models import User
+
+SPLIT_KEY = "dataset_split"
+
+
+@dataclass(frozen=True)
+class NewExample:
+    """An example to be added; texts are JSON as sent. `metadata` may name splits by its own key."""
+
+    inputs: str
+    outputs: str | None = None
+    metadata: str | None = None
+    splits: Sequence[str] = ()
+    uid: UUID | None = None
+    created_at: datetime | None = None
+    source_run_uid: UUID | None = None
+
+
+@dataclass(frozen=True)
+class ExampleChange:
+    """What to change of an example; None leaves a part as it is."""
+
+    uid: UUID
+    inputs: str | None = None
+    outputs: str | None = None
+    metadata: str | None = None
+    splits: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a write of examples came to: the moment it stands from, and the ids in order."""
+
+    as_of: datetime
+    uids: list[UUID]
+
+
+def add_examples(
+    *,
+    dataset: Dataset,
+    examples: Sequence[NewExample],
+    author: User | None = None,
+    note: str = "",
+) -> Written:
+    """Add examples in the given order as one version; an id that exists already is a conflict."""
+    for example in examples:
+        check_against(dataset, example.inputs, example.outputs)
+    try:
+        with new_version(dataset, author=author, note=note) as change:
+            uids = insert_examples(dataset, examples, change)
+    except IntegrityError as error:
+        raise ConflictError("An example with one of these ids already exists.") from error
+    return Written(change.moment, uids)
+
+
+def insert_examples(dataset: Dataset, examples: Sequence[NewExample], change: Change) -> list[UUID]:
+    """Write examples inside an open version, by COPY."""
+    ids = reserve_ids(Example, len(examples))
+    uids = [example.uid or uuid7() for example in examples]
+    copy_rows(
+        Example,
+        ["id", "workspace_id", "uid", "created_at", "dataset_id", "source_run_uid"],
+        (
+            (
+                pk,
+                dataset.workspace_id,
+                uid,
+                example.created_at or change.moment,
+                dataset.pk,
+                example.source_run_uid,
+            )
+            for pk, uid, example in zip(ids, uids, examples, strict=True)
+        ),
+    )
+    states = [_State.of(example) for example in examples]
+    _write_revisions(dataset, list(zip(ids, states, strict=True)), change.moment)
+    change.added += len(examples)
+    return uids
+
+
+def update_examples(
+    *,
+    dataset: Dataset,
+    changes: Sequence[ExampleChange],
+    author: User | None = None,
+    note: str = "",
+) -> Written:
+    """Change examples as one version; an example of another dataset is a conflict."""
+    by_uid = {change.uid: change for change in changes}
+    with new_version(dataset, author=author, note=note) as version:
+        standing = _standing(dataset, by_uid)
+        states = [
+            (row.example_id, _State.changed(row, by_uid[row.example.uid])) for row in standing
+        ]
+        for _, state in states:
+            check_against(dataset, state.inputs, state.outputs)
+        _close([row.pk for row in standing], version.moment)
+        _write_revisions(dataset, states, version.moment)
+        version.changed += len(states)
+    return Written(version.moment, list(by_uid))
+
+
+def delete_examples(
+    *, dataset: Dataset, uids: Sequence[UUID], author: User | None = None
+) -> Written:
+    """Take examples out of the dataset from now on; earlier moments still show them."""
+    with new_version(dataset, author=author) as version:
+        standing = _standing(dataset, uids)
+        _close([row.pk for row in standing], version.moment)
+        version.removed += len(standing)
+    return Written(version.moment, list(uids))
+
+
+@transaction.atomic
+def erase_examples(*, dataset: Dataset, uids: Sequence[UUID]) -> Written:
+    """Delete examples with their whole history."""
+    written = delete_examples(dataset=dataset, uids=uids)
+    Example.objects.filter(dataset=dataset, uid__in=uids).delete()
+    return written
+
+
+@dataclass(frozen=True)
+class _State:
+    """The content of a revision."""
+
+    inputs: str
+    outputs: str | None
+    metadata: str | None
+    splits: list[str]
+
+    @classmethod
+    def of(cls, example: NewExample) -> "_State":
+        metadata, named = split_off(example.metadata)
+        splits = list(example.splits) or named or [DEFAULT_SPLIT]
+        return cls(example.inputs, example.outputs, metadata, splits)
+
+    @classmethod
+    def changed(cls, row: ExampleRevision, change: ExampleChange) -> "_State":
+        metadata, named = split_off(change.metadata)
+        splits = list(change.splits) if change.splits is not None else named or row.splits
+        return cls(
+            row.payload.inputs if change.inputs is None else change.inputs,
+            row.payload.outputs if change.outputs is None else change.outputs,
+            row.payload.metadata if change.metadata is None else metadata,
+            splits or [DEFAULT_SPLIT],
+        )
+
+
+def split_off(metadata: str | None) -> tuple[str | None, list[str]]:
+    """Take the splits out of metadata, where the SDK keeps them under a key of its own."""
+    if metadata is None:
+        return None, []
+    value = loads_exact(metadata)
+    if not isinstance(value, dict):
+        raise InvalidError("metadata", "must be an object")
+    if SPLIT_KEY not in value:
+        return metadata, []
+    named = value.pop(SPLIT_KEY)
+    splits = [named] if isinstance(named, str) else named or []
+    return dumps(value), clean_splits(splits)
+
+
+def clean_splits(splits: object) -> list[str]:
+    """A list of distinct split names, or an error that says so."""
+    if isinstance(splits, str):
+        splits = [splits]
+    if not isinstance(splits, list) or not all(isinstance(split, str) for split in splits):
+        raise InvalidError("split", "must be a text or a list of texts")
+    return list(dict.fromkeys(split for split in splits if split))
+
+
+def _standing(dataset: Dataset, uids: object) -> list[ExampleRevision]:
+    """The standing revisions of these examples, in order; all of them must be of this dataset."""
+    wanted = set(uids)  # type: ignore[call-overload]
+    rows = list(
+        ExampleRevision.objects.filter(
+            example__workspace=dataset.workspace_id, example__uid__in=wanted, valid_to=None
+        )
+        .select_related("example", "payload")
+        .order_by("example_id")
+    )
+    if any(row.dataset_id != dataset.pk for row in rows):
+        raise ConflictError("An example belongs to another dataset; nothing was changed.")
+    missing = wanted - {row.example.uid for row in rows}
+    if missing:
+        raise LookupError(f"Example {min(missing)} not found")
+    return rows
+
+
+def _close(revision_ids: list[int], moment: datetime) -> None:
+    ExampleRevision.objects.filter(pk__in=revision_ids).update(valid_to=moment)
+
+
+def _write_revisions(
+    dataset: Dataset, states: Sequence[tuple[int, _State]], moment: datetime
+) -> None:
+    ids = reserve_ids(ExampleRevision, len(states))
+    copy_rows(
+        ExampleRevision,
+        ["id", "example_id", "dataset_id", "valid_from", "splits", "metadata", "search"],
+        (
+            (
+                pk,
+                example_id,
+                dataset.pk,
+                moment,
+                state.splits,
+                jsonb(loads_exact(state.metadata or "{}")),
+                search_text(state.inputs, state.outputs),
+            )
+            for pk, (example_id, state) in zip(ids, states, strict=True)
+        ),
+    )
+    copy_rows(
+        ExamplePayload,
+        ["revision_id", "inputs", "outputs", "metadata"],
+        (
+            (pk, state.inputs, state.outputs, state.metadata)
+            for pk, (_, state) in zip(ids, states, strict=True)
+        ),
+    )

@@ -1,0 +1,51 @@
+"""JSON schemas of a dataset, enforced at every door."""
+
+from functools import lru_cache
+from typing import Any
+
+from jsonschema import exceptions, validators
+from jsonschema_specifications import REGISTRY
+from referencing.exceptions import Unresolvable
+
+from experiments.errors import InvalidError
+from experiments.models import Dataset
+from experiments.rawjson import loads
+
+
+@lru_cache(maxsize=256)
+def _validator(schema_text: str) -> Any:
+    schema = loads(schema_text)
+    kind = validators.validator_for(schema)
+    return kind(schema, registry=REGISTRY)
+
+
+def check_schema(field: str, schema_text: str | None) -> None:
+    """Refuse what is not a JSON schema."""
+    if schema_text is None:
+        return
+    schema = loads(schema_text)
+    try:
+        validators.validator_for(schema).check_schema(schema)
+    except exceptions.SchemaError as error:
+        raise InvalidError(field, f"not a JSON schema: {error.message}") from error
+
+
+def check_against(dataset: Dataset, inputs: str, outputs: str | None) -> None:
+    """Refuse inputs or outputs that the dataset's schemas do not allow."""
+    _check("inputs", dataset.inputs_schema, inputs)
+    if outputs is not None:
+        _check("outputs", dataset.outputs_schema, outputs)
+
+
+def _check(field: str, schema_text: str | None, text: str) -> None:
+    if schema_text is None:
+        return
+    try:
+        error = exceptions.best_match(_validator(schema_text).iter_errors(loads(text)))
+    except Unresolvable as unresolvable:
+        raise InvalidError(
+            field, f"the schema refers to {unresolvable.ref}, which is not part of it"
+        ) from unresolvable
+    if error is not None:
+        place = ".".join(str(step) for step in [field, *error.absolute_path])
+        raise InvalidError(place, error.message[:500])

@@ -1,0 +1,5 @@
+"""One line per endpoint."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

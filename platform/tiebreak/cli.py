@@ -1,0 +1,22 @@
+"""The `tiebreak` command."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run `serve`, `demo` or any management command."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tiebreak.settings")
+    if words and words[0] in ("serve", "demo"):
+        from tiebreak.embedded.supervisor import run
+
+        sys.exit(run(words))
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(["tiebreak", *(words or ["help"])])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The servers that Tiebreak brings along: PostgreSQL, Valkey, a worker and the web server."""

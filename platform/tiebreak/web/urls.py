@@ -1,0 +1,5 @@
+"""One line per page or action."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
