@@ -1,0 +1,136 @@
+"""What all judged evaluators share: build the prompt, ask, read the reply; each step by itself."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from evaluators.base import Evaluator, Result, Row
+from evaluators.errors import UnreadableReply
+from evaluators.kinds import About
+from evaluators.llm.models import Message, Prompt, Reply, as_model
+from evaluators.llm.prompting import fenced, fill, prompt_file, variables
+
+_CALLS_AT_ONCE = 8
+
+
+class Unasked:
+    """A model that is never asked: for building prompts and reading stored replies only."""
+
+    def complete(self, prompt: Prompt) -> Reply:
+        """RuntimeError."""
+        raise RuntimeError("This evaluator was made without a judge.")
+
+    async def acomplete(self, prompt: Prompt) -> Reply:
+        """RuntimeError."""
+        raise RuntimeError("This evaluator was made without a judge.")
+
+
+@dataclass(kw_only=True)
+class Judged(Evaluator):
+    """An evaluator that asks a model: `build_prompt`, the call, then `read_reply`."""
+
+    llm: Any = None
+    prompt: Annotated[
+        Any, About("Own prompt in place of ours, with its {variables}.", type="prompt")
+    ] = None
+
+    prompt_name: ClassVar[str]
+    # What a prompt calls each argument of the call.
+    shown: ClassVar[Mapping[str, str]]
+    # Whether an unread reply gives a result with `error` in place of an exception.
+    forgives_unread: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        self.model = as_model(self.llm)
+        self.template = prompt_file(self.prompt_name)
+        if self.prompt is not None:
+            self.template = own_template(self.prompt, self.variables())
+
+    def variables(self) -> set[str]:
+        """The `{names}` that a prompt of this evaluator must have."""
+        return {*self.shown, *self.guidance()}
+
+    def guidance(self) -> dict[str, str]:
+        """What a prompt shows beside the arguments of the call, such as criteria."""
+        return {}
+
+    @abstractmethod
+    def read_reply(self, text: str, finish_reason: str = "") -> Result:
+        """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""
+
+    def build_prompt(self, *, salt: bytes | None = None, **arguments: Any) -> list[Message]:
+        """The messages for one row, from the call's keyword arguments; calls nobody.
+
+        Judged texts stand between marks made of `salt` and the texts: the same salt gives the
+        same prompt again. Without a salt the marks change with each process.
+        """
+        texts = {name: arguments.get(argument) for name, argument in self.shown.items()}
+        mark, shown = fenced(texts, salt)
+        return [
+            {"role": "system", "content": fill(prompt_file("rules"), {"mark": mark})},
+            {"role": "user", "content": fill(self.template, {**shown, **self.guidance()})},
+        ]
+
+    def result_of(self, reply: Reply) -> Result:
+        """The result of a reply; unread ones as this evaluator treats them."""
+        try:
+            return self.read_reply(reply.text, reply.finish_reason)
+        except UnreadableReply as error:
+            if not self.forgives_unread:
+                raise
+            return unread_result(error)
+
+    def ask(self, **arguments: Any) -> Result:
+        """Build the prompt, ask the model, read the reply."""
+        return self.result_of(self.model.complete(self.build_prompt(**arguments)))
+
+    async def aask(self, **arguments: Any) -> Result:
+        """The async twin of `ask`."""
+        return self.result_of(await self.model.acomplete(self.build_prompt(**arguments)))
+
+    def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
+        with ThreadPoolExecutor(max_workers=_CALLS_AT_ONCE) as pool:
+            return list(pool.map(self._safe_row, rows))
+
+    async def aevaluate_batch(
+        self, rows: Sequence[Row], concurrency: int = _CALLS_AT_ONCE
+    ) -> list[Result]:
+        """The async twin of `evaluate_batch`, with at most `concurrency` calls at a time."""
+        return await self._gather(rows, concurrency)
+
+
+def unread_result(error: UnreadableReply) -> Result:
+    """A row whose reply holds no verdict: no score, the raw text kept."""
+    return {
+        "reasoning": error.reply,
+        "value": None,
+        "score": None,
+        "error": str(error),
+        "error_type": type(error).__name__,
+        "reply": error.reply,
+    }
+
+
+def own_template(prompt: Any, needed: set[str]) -> str:
+    """The text of an own prompt; ValueError unless it has exactly the variables needed."""
+    template = prompt if isinstance(prompt, str) else getattr(prompt, "template", None)
+    if not isinstance(template, str):
+        raise ValueError("A prompt must be a text with {variables}.")
+    given = variables(template)
+    if given != needed:
+        wanted = ", ".join(sorted(needed))
+        raise ValueError(f"The prompt must have the variables {wanted}; it has {sorted(given)}.")
+    return template
+
+
+def parsed(output_parser: Any, text: str) -> Result:
+    """The result of an own parser: a function, or an object with `parse`."""
+    parse: Callable[[str], Any] = getattr(output_parser, "parse", output_parser)
+    result = parse(text)
+    if not isinstance(result, dict):
+        raise ValueError(f"The output parser returned {type(result).__name__}, not a dict.")
+    return result

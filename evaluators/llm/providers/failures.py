@@ -1,0 +1,67 @@
+"""What the SDKs raise, as our own few errors; nothing the server sent gets into their texts."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from evaluators.errors import (
+    BadKey,
+    ContextOverflow,
+    ModelError,
+    ModelTimeout,
+    ProviderError,
+    RateLimited,
+)
+
+_OVERFLOW = re.compile(
+    r"context[ _](?:length|window|size)|maximum context|prompt is too long|too many tokens|"
+    r"input (?:is )?too long|exceeds? (?:the )?(?:available )?context|string_above_max_length",
+    re.I,
+)
+
+
+def as_model_error(error: Exception) -> ModelError:
+    """One of our errors for any exception of a call."""
+    if isinstance(error, ModelError):
+        return error
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int):
+        return _by_status(error, status)
+    names = {cls.__name__ for cls in type(error).__mro__}
+    if names & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
+        return ModelTimeout("The model did not answer in time.")
+    if "APIConnectionError" in names:
+        return ProviderError("The model's server could not be reached.")
+    return ProviderError(f"The call to the model failed ({type(error).__name__}).")
+
+
+def _by_status(error: Exception, status: int) -> ModelError:
+    if status == 429:
+        return RateLimited(retry_after=retry_after(_headers(error)))
+    if status in (401, 403):
+        return BadKey(f"The model's server refused the key (HTTP {status}).")
+    if status in (408, 504):
+        return ModelTimeout(f"The model did not answer in time (HTTP {status}).")
+    if status == 413 or (status in (400, 422) and _is_overflow(error)):
+        return ContextOverflow("The prompt is too long for the model.")
+    return ProviderError(f"The model's server answered HTTP {status}.", status)
+
+
+def _is_overflow(error: Exception) -> bool:
+    return bool(_OVERFLOW.search(f"{getattr(error, 'code', '')} {error}"))
+
+
+def _headers(error: Exception) -> Any:
+    return getattr(getattr(error, "response", None), "headers", None) or {}
+
+
+def retry_after(headers: Any) -> float | None:
+    """The seconds that a server asks to wait, None if it does not say."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * scale
+        except ValueError:
+            continue
+        return max(0.0, seconds)
+    return None

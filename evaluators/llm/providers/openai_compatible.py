@@ -1,0 +1,110 @@
+"""Any server that speaks OpenAI's chat completions."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from evaluators.errors import MissingExtra, ProviderError
+from evaluators.llm.models import Prompt, Reply, as_messages
+from evaluators.llm.providers.failures import as_model_error
+
+
+@dataclass(kw_only=True)
+class OpenAICompatible:
+    """A model behind OpenAI's chat completions API; `timeout` in seconds.
+
+    `extra` goes into the request body as it is. `http_client` and `async_http_client` replace
+    the SDK's own, for whoever has to check addresses. Without `temperature` none is sent.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    temperature: float | None = 0.0
+    max_tokens: int | None = None
+    timeout: float = 60.0
+    max_retries: int = 0
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    http_client: Any = field(default=None, repr=False)
+    async_http_client: Any = field(default=None, repr=False)
+
+    def complete(self, prompt: Prompt) -> Reply:
+        """The reply to a prompt; only the `ModelError` family is raised."""
+        start = time.perf_counter()
+        try:
+            answer = self._client.chat.completions.create(**self._request(prompt))
+        except Exception as error:
+            raise as_model_error(error) from None
+        return self._reply(answer, time.perf_counter() - start)
+
+    async def acomplete(self, prompt: Prompt) -> Reply:
+        """The async twin of `complete`."""
+        start = time.perf_counter()
+        try:
+            answer = await self._async_client.chat.completions.create(**self._request(prompt))
+        except Exception as error:
+            raise as_model_error(error) from None
+        return self._reply(answer, time.perf_counter() - start)
+
+    @cached_property
+    def _client(self) -> Any:
+        return _sdk().OpenAI(**self._connection(self.http_client))
+
+    @property
+    def _async_client(self) -> Any:
+        # A client keeps connections of the loop that opened them: one for each loop.
+        loop = asyncio.get_running_loop()
+        if loop not in self._async_clients:
+            connection = self._connection(self.async_http_client)
+            self._async_clients[loop] = _sdk().AsyncOpenAI(**connection)
+        return self._async_clients[loop]
+
+    @cached_property
+    def _async_clients(self) -> WeakKeyDictionary[asyncio.AbstractEventLoop, Any]:
+        return WeakKeyDictionary()
+
+    def _connection(self, http_client: Any) -> dict[str, Any]:
+        return {
+            "base_url": self.base_url,
+            # The SDK insists on a key; servers of one's own often have none.
+            "api_key": self.api_key or ("none" if self.base_url else None),
+            "timeout": self.timeout,
+            "max_retries": self.max_retries,
+            "http_client": http_client,
+        }
+
+    def _request(self, prompt: Prompt) -> dict[str, Any]:
+        request: dict[str, Any] = {"model": self.model, "messages": as_messages(prompt)}
+        if self.temperature is not None:
+            request["temperature"] = self.temperature
+        if self.max_tokens is not None:
+            request["max_tokens"] = self.max_tokens
+        return {**request, "extra_body": dict(self.extra)} if self.extra else request
+
+    def _reply(self, answer: Any, latency: float) -> Reply:
+        if not getattr(answer, "choices", None):
+            raise ProviderError("The model's server sent no answer.")
+        choice, usage = answer.choices[0], answer.usage
+        refusal = getattr(choice.message, "refusal", None)
+        return Reply(
+            text=choice.message.content or refusal or "",
+            model=answer.model or self.model,
+            input_tokens=usage.prompt_tokens if usage else None,
+            output_tokens=usage.completion_tokens if usage else None,
+            latency=latency,
+            finish_reason="refusal" if refusal else choice.finish_reason or "",
+        )
+
+
+def _sdk() -> Any:
+    try:
+        import openai
+    except ImportError:
+        raise MissingExtra("openai", "openai") from None
+    return openai

@@ -1,0 +1,180 @@
+"""Reading a judge's reply: the last explicit verdict counts, and nothing is guessed from prose."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from evaluators.errors import UnreadableReply
+from evaluators.llm.cleaning import Clean, clean
+from evaluators.llm.scales import Scale, Verdict
+
+FIELDS = ("verdict", "value", "answer", "rating", "score", "preference", "winner", "grade")
+
+_LABEL = r"\b(?:verdict|answer|decision|rating|score|grade)\b"
+_ABOUT = r"(?:[\s*_`]{0,8}\([^()\n]{0,40}\))?(?:[\s*_`]{1,8}is\b)?"
+_LABELLED = rf"{_LABEL}{_ABOUT}[\s*_`]{{0,8}}(?:[:=]|[–—-]{{1,2}})[\s*_`\"'(\[<]{{0,20}}"
+_DRESS = r"[\s*_`\"'“”‘’()\[\]{}<>.!:;,#>~-]*"
+_DOUBLE = re.compile(r"\[{2,}([^\[\]]{0,120})\]{2,}")
+_UNDECIDED = re.compile(
+    r"\b(?:cannot|can't|can not|could not|couldn't|(?:unable|not able|impossible|refuse) to)\s+"
+    r"(?:really\s+)?(?:choose|decide|pick|tell|say|judge|determine)\b",
+    re.I,
+)
+_REFUSAL = re.compile(
+    r"\b(?:i'?m sorry|i am sorry|i apologi[sz]e|i cannot|i can'?t|i can not|i won'?t|unable to)\b",
+    re.I,
+)
+# Searching for objects stops after so many opening braces; replies are short.
+_MOST_BRACES = 500
+
+
+@dataclass(frozen=True)
+class Found:
+    """A verdict in a reply and where it stands in the raw text; `verdict` None is no verdict."""
+
+    verdict: Verdict | None
+    start: int
+    end: int
+
+
+def read(reply: str, scale: Scale, finish_reason: str = "") -> Found:
+    """The last explicit verdict of a reply; UnreadableReply if there is none."""
+    plain = clean(reply)
+    found = _last(plain, scale)
+    if found is None or found.verdict is None or _undecided(plain.text, found.end):
+        raise unreadable(reply, plain.text, finish_reason)
+    return Found(found.verdict, plain.places[found.start], plain.places[found.end])
+
+
+def without_verdict(reply: str, found: Found) -> str:
+    """A reply without its verdict if that stands at its end."""
+    if re.fullmatch(_DRESS, reply[found.end :]):
+        head = re.sub(rf"{_LABELLED}\Z", "", reply[: found.start], flags=re.I)
+        return re.sub(r"[\s*_`\[\]({<#\"'-]*\Z", "", head) if head.strip() else ""
+    return reply.strip()
+
+
+def unreadable(reply: str, text: str = "", finish_reason: str = "") -> UnreadableReply:
+    """The error for a reply without a verdict, with its cause as far as it can be told."""
+    if finish_reason == "length":
+        hint = "The reply was cut off before its verdict: allow the judge more tokens."
+        return UnreadableReply(hint, reply, "cut off")
+    if finish_reason in ("content_filter", "refusal"):
+        return UnreadableReply("A content filter stopped the judge.", reply, "filtered")
+    if not text.strip():
+        return UnreadableReply("The judge's reply is empty.", reply, "empty")
+    if len(text) < 400 and _REFUSAL.search(text):
+        return UnreadableReply("The judge refused to judge.", reply, "refused")
+    return UnreadableReply("The judge's reply holds no verdict that can be read.", reply)
+
+
+def _last(plain: Clean, scale: Scale) -> Found | None:
+    text = plain.text
+    objects = list(_objects(text, scale))
+    if re.match(r"\s*(?:```\w*\s*)?\{\s*[\"}]", text) and not _DOUBLE.search(text):
+        return objects[-1] if objects else None
+    brackets = [_bracketed(match, scale) for match in _DOUBLE.finditer(text)]
+    if brackets or objects:
+        return _last_shaped([*brackets, *objects])
+    strong = [*_labelled(text, scale), *_alone(text, scale), *_rated(text, scale)]
+    weak = [] if strong else [*_opening(text, scale), *_closing(text, scale)]
+    return max([*strong, *weak], key=lambda one: one.end, default=None)
+
+
+def _last_shaped(candidates: list[Found | None]) -> Found | None:
+    shaped = [one for one in candidates if one]
+    return max(shaped, key=lambda one: one.end, default=None)
+
+
+def _bracketed(match: re.Match[str], scale: Scale) -> Found | None:
+    word = re.fullmatch(rf"{_DRESS}?(?:{_LABELLED})?({scale.word}){_DRESS}", match[1], re.I)
+    followed = re.match(r"[\s*_`\"']*(?:if|when)\b", match.string[match.end() :], re.I)
+    if not word or followed:
+        return None
+    return Found(scale.meaning(word[1]), match.start(), match.end())
+
+
+def _objects(text: str, scale: Scale) -> Iterator[Found]:
+    decoder = json.JSONDecoder(strict=False)
+    end = 0
+    for match in list(re.finditer(r"\{", text))[:_MOST_BRACES]:
+        if match.start() < end:
+            continue
+        try:
+            value, end = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and (held := _held(value, scale)):
+            yield Found(held[0], match.start(), end)
+
+
+def _held(value: dict[Any, Any], scale: Scale) -> tuple[Verdict | None] | None:
+    fields = {str(name).casefold(): one for name, one in value.items()}
+    given = [fields[name] for name in FIELDS if name in fields]
+    readable = [verdict for one in given if (verdict := scale.read(one)) is not None]
+    return (readable[0] if readable else None,) if given else None
+
+
+def _labelled(text: str, scale: Scale) -> Iterator[Found]:
+    for match in re.finditer(rf"{_LABELLED}({scale.word})(?![\w'’])", text, re.I):
+        if not _is_article(match[1], text[match.end() :]):
+            yield Found(scale.meaning(match[1]), match.start(1), match.end(1))
+
+
+def _is_article(word: str, rest: str) -> bool:
+    """Whether an `A` begins a phrase ("a good answer") rather than being a verdict."""
+    return word.casefold() == "a" and bool(
+        re.match(r"\s+(?!is\b|wins\b|because\b|since\b)\w", rest)
+    )
+
+
+def _alone(text: str, scale: Scale) -> Iterator[Found]:
+    for match in re.finditer(r"[^\n]+", text):
+        word = re.fullmatch(rf"{_DRESS}?({scale.word}){_DRESS}", match[0], re.I)
+        if word:
+            start = match.start() + word.start(1)
+            yield Found(scale.meaning(word[1]), start, match.start() + word.end(1))
+
+
+def _rated(text: str, scale: Scale) -> Iterator[Found]:
+    if scale.number:
+        pattern = r"(?<![\w./,-])-?\d{1,9}(?:[.,]\d{1,9})?\s*(?:/|out\s+of)\s*\d{1,9}(?![\w/])"
+        for match in re.finditer(pattern, text, re.I):
+            yield Found(scale.meaning(match[0]), match.start(), match.end())
+
+
+def _opening(text: str, scale: Scale) -> Iterator[Found]:
+    match = re.match(rf"[\s*_`\"'(\[#>]*({scale.word})[\s*_`\"')\]]*[,.:;!–—-]", text, re.I)
+    if match and not scale.number:
+        yield Found(scale.meaning(match[1]), match.start(1), match.end(1))
+
+
+def _closing(text: str, scale: Scale) -> Iterator[Found]:
+    if not scale.last_word:
+        return
+    match = re.search(rf"(?<![\w'’-])({scale.last_word}){_DRESS}\Z", text, re.I)
+    if match and (verdict := _undenied(text[: match.start()], match[1], scale)):
+        yield Found(verdict, match.start(1), match.end(1))
+
+
+def _undenied(before: str, word: str, scale: Scale) -> Verdict | None:
+    sentence = re.split(r"[.!?\n]", before)[-1].casefold()
+    if re.search(r"(?:\bnot|n['’]t)[\s*_`\"']+(?:(?:factually|entirely)\s+)?\Z", sentence):
+        entirely = re.search(r"entirely\s+\Z", sentence)
+        return None if entirely else scale.meaning(f"not {word}")
+    return None if _DENIAL.search(sentence) else scale.meaning(word)
+
+
+_DENIAL = re.compile(
+    r"\b(?:not|never|no|nothing|hardly|barely|scarcely|neither|nor|without|far from|rather than|"
+    r"partially|partly|mostly|largely|somewhat|nearly|almost|half|doubt|unclear|whether|if|unless|"
+    r"would be|could be|might be|may be|cannot)\b|n['’]t\b"
+)
+
+
+def _undecided(text: str, end: int) -> bool:
+    return bool(_UNDECIDED.search(text[end:]))
