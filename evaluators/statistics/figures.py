@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .counts import Counts
-from .equivalence import tost_from_moments
 from .inputs import Result
 from .intervals import FEW_ROWS, sign_test, tie_summary
+from .paired import tost_from_moments
 from .planning import mde_paired
 from .sequential import anytime_binomial, msprt_normal
 from .wording import p_text, percent_text, points_text

@@ -54,7 +54,7 @@ def complete(*columns: Iterable[object]) -> list[tuple[float, ...]]:
     return [tuple(cell for cell in row if cell is not None) for row in rows if None not in row]
 
 
-def report(reasons: Iterable[str] = (), **values: Any) -> Result:
+def report(reasons: Iterable[str] = (), /, **values: Any) -> Result:
     """Build an operation's result: plain Python values, and why any of them is null.
 
     Numbers that are not finite become null, since neither JSON nor jsonb can hold them.
@@ -63,7 +63,7 @@ def report(reasons: Iterable[str] = (), **values: Any) -> Result:
     return result | {"reason": " ".join(dict.fromkeys(reasons)) or None}
 
 
-def nothing(reason: str, *keys: str, **known: Any) -> Result:
+def nothing(reason: str, /, *keys: str, **known: Any) -> Result:
     """Build a result whose `keys` are all null for one reason."""
     return report([reason], **dict.fromkeys(keys), **known)
 

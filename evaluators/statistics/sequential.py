@@ -1,11 +1,14 @@
 """Looking early: tests and intervals that stay valid however often one looks."""
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
 import scipy
 
-from .inputs import Result, fraction, not_negative, nothing, report, whole
+from .inputs import Result, fraction, not_negative, nothing, report, same_length, whole
 from .intervals import NO_DECIDED
+from .moments import Floats, Whole
 
 TOO_LARGE = "The e-value is too large for a float; see log_e_value."
 
@@ -63,6 +66,82 @@ def lower_end(wins: int, losses: int, alpha: float) -> float:
         return float(power) - threshold
 
     return float(scipy.optimize.brentq(excess, 1e-300, wins / (wins + losses), xtol=1e-14))
+
+
+def anytime_sequence(outcomes: str, alpha: float = 0.05) -> Result:
+    """Follow a race row by row ("A", "B" or "T" each) and say where it could have stopped.
+
+    `stop_at` counts rows including ties, null if the evidence never reached 1/alpha; running_low
+    and running_high are the intersection of all intervals so far, in 0..1. Null p and interval
+    without a decided row. Source: Ville 1939; Waudby-Smith and Ramdas 2020.
+    """
+    alpha = fraction("alpha", alpha)
+    if set(outcomes) - set("ABT"):
+        raise ValueError("outcomes may hold only the letters A, B and T.")
+    letters = np.frombuffer(outcomes.encode(), dtype=np.uint8)
+    wins, losses = np.cumsum(letters == ord("A")), np.cumsum(letters == ord("B"))
+    log_e = np.concatenate(([0.0], log_e_values(wins, losses)))
+    reached = np.flatnonzero(log_e >= -math.log(alpha))
+    max_log_e = float(log_e.max())
+    known = {
+        "stop_at": int(reached[0]) if len(reached) else None,
+        "final_e": float_exp(float(log_e[-1])),
+        "max_e": float_exp(max_log_e),
+        "max_log_e": max_log_e,
+        "rows": len(outcomes),
+    }
+    if len(outcomes) == 0 or wins[-1] + losses[-1] == 0:
+        return nothing(NO_DECIDED, "p_anytime", "running_low", "running_high", **known)
+    return report(
+        [TOO_LARGE.replace("log_e_value", "max_log_e")] if known["max_e"] is None else [],
+        p_anytime=math.exp(-max_log_e),
+        running_low=highest_lower_end(wins, losses, alpha),
+        running_high=1 - highest_lower_end(losses, wins, alpha),
+        **known,
+    )
+
+
+def log_e_values(wins: Whole, losses: Whole) -> Floats:
+    """Return the log evidence against an even race after each row."""
+    return np.asarray((wins + losses) * math.log(2) + scipy.special.betaln(1 + wins, 1 + losses))
+
+
+def highest_lower_end(wins: Whole, losses: Whole, alpha: float) -> float:
+    """Return the highest of the lower ends of all intervals, without solving for each one."""
+    decided = wins > 0
+    won, lost = wins[decided], losses[decided]
+    thresholds = scipy.special.betaln(1 + won, 1 + lost) + math.log(alpha)
+    best = 0.0
+    while len(won):
+        density = scipy.special.xlogy(won, best) + scipy.special.xlog1py(lost, -best) - thresholds
+        raises = (density < 0) & (won > best * (won + lost))
+        won, lost = won[raises], lost[raises]
+        thresholds, density = thresholds[raises], density[raises]
+        if len(won):
+            worst = int(np.argmin(density)) if best else len(won) - 1
+            end = lower_end(int(won[worst]), int(lost[worst]), alpha)
+            best = max(float(np.nextafter(best, 1)), end)
+    return best
+
+
+def running_band(wins: Sequence[int], losses: Sequence[int], alpha: float = 0.05) -> Result:
+    """Give the always-valid band at checkpoints of a race, from the wins and losses so far.
+
+    low[] and high[] (0..1) are intersections over the checkpoints, null before the first decided
+    row. ValueError for lists of unequal length. Source: as for anytime_sequence.
+    """
+    same_length(wins=wins, losses=losses)
+    alpha = fraction("alpha", alpha)
+    lows: list[float | None] = []
+    highs: list[float | None] = []
+    low, high = 0.0, 1.0
+    for won, lost in zip(wins, losses, strict=True):
+        if won + lost:
+            ends = sequence_bounds(won, lost, alpha)
+            low, high = max(low, ends[0]), min(high, ends[1])
+        lows.append(low if won + lost else None)
+        highs.append(high if won + lost else None)
+    return report(low=lows, high=highs)
 
 
 def msprt_normal(

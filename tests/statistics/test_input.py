@@ -1,0 +1,97 @@
+"""Gaps in rows are left out and counted; input that cannot be is refused."""
+
+import json
+import math
+
+import pytest
+
+from evaluators.statistics import OPS
+
+GAME = {"a": "A", "b": "B", "wins_a": 0, "wins_b": 0, "ties": 0}
+
+GAPS = [
+    ("paired_difference", {"a": [1, None, 0, 1], "b": [0, 1, math.nan, 0.5]}, 2),
+    ("paired_bootstrap", {"differences": [0.1, None, 0.4, math.inf]}, 2),
+    ("clustered_mean", {"values": [1, None, 0], "clusters": ["d", "d", "e"]}, 1),
+    ("repeat_variance", {"scores": [[1, None, 0], [1, 1, 1], [None, None, None]]}, 4),
+    ("equivalence_tost", {"differences": [0.1, None, 0.2], "margin": 0.1}, 1),
+    ("adjust_p_values", {"p_values": [0.01, None, 0.04]}, 1),
+    ("two_rater_agreement", {"rater_1": ["A", None, "B"], "rater_2": ["A", "B", "A"]}, 1),
+    ("krippendorff_alpha", {"ratings": [["A", "B", None], ["A", "A", "A"]], "level": "nominal"}, 1),
+    ("position_report", {"verdicts": [{"ab": "A", "ba": "A"}, {"ab": "A", "ba": None}]}, 1),
+    ("longer_wins", {"scores_a": [1, 0], "length_a": [3, None], "length_b": [1, 2]}, 1),
+    ("length_controlled", {"scores_a": [1, None, 0, 1], "length_diff": [1, 2, 3, 4]}, 1),
+    (
+        "ppi_win_rate",
+        {"human": [1, 0, None], "judge_on_human": [1, 0, 1], "judge_unlabelled": [1, None, 0]},
+        2,
+    ),
+    ("judge_calibration", {"confidence": [0.9, None, 0.2], "correct": [1, 1, 0], "bins": 5}, 1),
+    ("score_correlation", {"a": [1, 2, None], "b": [2, 1, 4]}, 1),
+    ("latency_percentiles", {"values": [1.0, None, 3.0]}, 1),
+    ("bradley_terry", {"games": [GAME | {"ties": 4}, GAME | {"b": "A", "wins_a": 3}]}, 3),
+]
+
+
+@pytest.mark.parametrize(("op", "inputs", "excluded"), GAPS)
+def test_it_leaves_out_and_counts_rows_with_gaps(op: str, inputs: dict, excluded: int) -> None:
+    result = OPS[op](**inputs)
+    json.dumps(result, allow_nan=False)
+    assert result["excluded"] == excluded
+
+
+def test_a_gap_keeps_its_place() -> None:
+    adjusted = OPS["adjust_p_values"](p_values=[0.01, None, 0.04], alpha=0.05)
+    assert adjusted["holm"] == [0.02, None, 0.04]
+    assert adjusted["bh_reject"] == [True, None, True]
+    calibrated = OPS["judge_calibration"](confidence=[0.9, None, 0.2], correct=[1, 1, 0], bins=5)
+    assert calibrated["isotonic"] == [1, None, 0]
+
+
+def test_rows_without_a_cluster_stand_alone() -> None:
+    values = [1, 0, 1, 0.5]
+    apart = OPS["clustered_mean"](values=values, clusters=[None, None, None, None])
+    assert apart["n_clusters"] == 4
+    assert apart["cluster_se"] == pytest.approx(apart["naive_se"])
+
+
+BAD = [
+    ("wilson_interval", {"wins": 3, "n": 2}),
+    ("wilson_interval", {"wins": 1, "n": 2, "confidence": 1}),
+    ("wilson_interval", {"wins": math.nan, "n": 2}),
+    ("sign_test", {"wins": -1, "losses": 0}),
+    ("sign_test", {"wins": 1.5, "losses": 0}),
+    ("tie_summary", {"wins_a": 1, "wins_b": 0, "ties": -2}),
+    ("paired_difference", {"a": [1, 2], "b": [1]}),
+    ("paired_difference", {"a": ["1"], "b": [1]}),
+    ("clustered_mean", {"values": [1], "clusters": []}),
+    ("pass_at_k", {"n": 3, "passes": 4, "k": 1}),
+    ("pass_at_k", {"n": 3, "passes": 1, "k": 0}),
+    ("sample_size_sign_test", {"true_rate": 1.2}),
+    ("mde_paired", {"n": 3, "sd_diff": -1}),
+    ("adjust_p_values", {"p_values": [1.2]}),
+    ("anytime_sequence", {"outcomes": "ABX"}),
+    ("anytime_binomial", {"wins": 1, "losses": 0, "alpha": 0}),
+    ("equivalence_tost", {"differences": [1, 2], "margin": -0.1}),
+    ("equivalence_tost", {"differences": [1, 2], "margin": 0.1, "alpha": 0.5}),
+    ("bradley_terry", {"games": [GAME | {"wins_a": -1}]}),
+    ("elo_online", {"games": [{"a": "A", "b": "B", "outcome": "a"}]}),
+    ("two_rater_agreement", {"rater_1": ["A"], "rater_2": []}),
+    ("krippendorff_alpha", {"ratings": [[1], [1, 2]], "level": "nominal"}),
+    ("krippendorff_alpha", {"ratings": [[1], [2]], "level": "cardinal"}),
+    ("position_report", {"verdicts": [{"ab": "A", "ba": "first"}]}),
+    ("length_controlled", {"scores_a": [2, 0], "length_diff": [1, 2]}),
+    (
+        "rogan_gladen",
+        dict.fromkeys(("judge_n", "human_wins", "agree_on_human_wins"), 1)
+        | {"judge_wins": 2, "agree_on_human_losses": 0, "human_losses": 1},
+    ),
+    ("judge_calibration", {"confidence": [1.2], "correct": [1]}),
+    ("judge_calibration", {"confidence": [0.2], "correct": [0.5]}),
+]
+
+
+@pytest.mark.parametrize(("op", "inputs"), BAD)
+def test_it_refuses_input_that_cannot_be(op: str, inputs: dict) -> None:
+    with pytest.raises(ValueError, match=r"must|cannot|Expected|may|one entry"):
+        OPS[op](**inputs)
