@@ -218,12 +218,20 @@ class Game(models.Model):
     error_kind = models.CharField(max_length=20, default="")
     reply = models.ForeignKey(JudgeReply, null=True, on_delete=models.SET_NULL, related_name="+")
     from_cache = models.BooleanField(default=False)
+    evaluator_run_uid = models.UUIDField(null=True, help_text="the script's traced call")
     attempts = models.PositiveSmallIntegerField(default=1)
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["judgment", "round", "number"], name="game_once"),
+        ]
+        indexes = [
+            models.Index(
+                fields=["evaluator_run_uid"],
+                condition=models.Q(evaluator_run_uid__isnull=False),
+                name="game_of_evaluator_run",
+            ),
         ]
 
     def __str__(self) -> str:

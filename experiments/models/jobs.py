@@ -141,7 +141,7 @@ class JudgeReply(models.Model):
     digest = models.BinaryField(max_length=32, help_text="SHA-256 of what was asked, and of whom")
     sample = models.PositiveIntegerField(default=0)
     model = models.TextField(default="")
-    text = models.TextField(help_text="the reply as a JSON string")
+    text = models.TextField(help_text="JSON: text as answered, finish_reason")
     prompt = models.TextField(help_text="the messages as JSON")
     prompt_tokens = models.BigIntegerField(null=True)
     completion_tokens = models.BigIntegerField(null=True)

@@ -75,6 +75,9 @@ class Run(WorkspaceRow):
     completion_cost = models.DecimalField(null=True, max_digits=30, decimal_places=15)
     total_cost = models.DecimalField(null=True, max_digits=30, decimal_places=15)
     modified_at = models.DateTimeField(default=timezone.now)
+    opened = models.BooleanField(
+        default=True, help_text="its opening has come; false after an update that came alone"
+    )
 
     class Meta:
         constraints = [

@@ -69,7 +69,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "tiebreak.accounts",
     "experiments",
-    "tiebreak.web",
+    "tiebreak",
 ]
 
 MIDDLEWARE = [

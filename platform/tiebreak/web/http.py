@@ -45,3 +45,8 @@ def site(request: HttpRequest) -> dict[str, Any]:
         "may_edit": role is not None and role.allows(Role.EDITOR),
         "may_administer": role is not None and role.allows(Role.ADMIN),
     }
+
+
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Says that the web server answers."""
+    return HttpResponse("ok", content_type="text/plain")

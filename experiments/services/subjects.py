@@ -1,0 +1,287 @@
+"""What an evaluator is shown for each claimed item, and what becomes of its answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid5
+
+from django.utils import timezone
+
+from evaluators.errors import (
+    BadKey,
+    ContextOverflow,
+    ModelTimeout,
+    ProviderError,
+    RateLimited,
+    UnreadableReply,
+)
+from evaluators.kinds import Kind
+from experiments.models import (
+    Comparison,
+    Evaluation,
+    ExampleRevision,
+    Feedback,
+    Game,
+    Judgment,
+    Order,
+    Run,
+)
+from experiments.rawjson import dumps, storable
+from experiments.services.judgment_rows import FEEDBACK_SPACE, Decided
+from experiments.services.judgments import record_judgments
+from experiments.services.lanes import Claimed
+from experiments.texts import text_of
+from experiments.verdicts import FAILED, GameResult, reduce_games
+
+ERROR_KINDS: dict[str, str] = {
+    RateLimited.__name__: "rate_limit",
+    ModelTimeout.__name__: "timeout",
+    ContextOverflow.__name__: "too_long",
+    BadKey.__name__: "key",
+    ProviderError.__name__: "provider",
+    UnreadableReply.__name__: "unreadable",
+}
+FRESH_SAMPLE = 100_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of one question: the evaluator's result, or why there is none."""
+
+    result: Mapping[str, Any]
+    reply_id: int | None = None
+    from_cache: bool = False
+
+    @property
+    def error(self) -> str:
+        return str(self.result.get("error") or "")
+
+    @property
+    def error_kind(self) -> str:
+        return ERROR_KINDS.get(str(self.result.get("error_type")), "error") if self.error else ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """One claimed item: the questions it asks, as keyword arguments of the evaluator's call."""
+
+    item: Claimed
+    questions: list[dict[str, Any]]
+    orders: list[tuple[int, int]] = field(default_factory=list)
+    runs: Sequence[UUID] = ()
+    sample: int = 0
+
+
+def questions_for(kind: Kind, evaluator: Any, **texts: Any) -> dict[str, Any]:
+    """The texts this evaluator takes; others' own evaluators are handed all there is."""
+    ours = kind.source == "tiebreak"
+    if ours and not evaluator.requires_input:
+        texts.pop("input", None)
+    if ours and not evaluator.uses_reference:
+        texts.pop("reference", None)
+    return texts
+
+
+def pair_work(
+    comparison: Comparison, kind: Kind, evaluator: Any, items: Sequence[Claimed]
+) -> list[Work]:
+    """Load the pairs behind claimed judgments and decide the order they are shown in."""
+    judgments = {
+        row.pk: row
+        for row in Judgment.objects.filter(
+            comparison=comparison, pk__in=[item.target for item in items]
+        ).select_related("pair__revision__payload")
+    }
+    outputs = _outputs(comparison.workspace_id, judgments.values())
+    afresh = _unreadable_before(judgments)
+    return [
+        _pair_work(comparison, kind, evaluator, item, judgments[item.target], outputs, afresh)
+        for item in items
+        if item.target in judgments
+    ]
+
+
+def _pair_work(
+    comparison: Comparison,
+    kind: Kind,
+    evaluator: Any,
+    item: Claimed,
+    judgment: Judgment,
+    outputs: dict[UUID, str | None],
+    afresh: dict[int, int],
+) -> Work:
+    pair = judgment.pair
+    payload = pair.revision.payload if pair.revision else None
+    runs = [run for run in pair.run_uids[:2] if run]
+    orders = orders_of(comparison, kind, f"{pair.example_uid}{pair.repetition}")
+    return Work(
+        item=item,
+        orders=orders,
+        runs=runs,
+        sample=pair.repetition + FRESH_SAMPLE * afresh.get(judgment.pk, 0),
+        questions=[
+            questions_for(
+                kind,
+                evaluator,
+                prediction=outputs.get(runs[first]),
+                prediction_b=outputs.get(runs[second]),
+                input=text_of(payload.inputs) if payload else None,
+                reference=text_of(payload.outputs) if payload else None,
+            )
+            for first, second in orders
+        ],
+    )
+
+
+def orders_of(comparison: Comparison, kind: Kind, name: str) -> list[tuple[int, int]]:
+    """Which side is shown first, for each question; functions that see no order are asked once."""
+    if comparison.order == Order.OFF or not kind.order_matters:
+        return [(0, 1)]
+    if comparison.order == Order.BOTH:
+        return [(0, 1), (1, 0)]
+    coin = hashlib.sha256(f"{comparison.seed}:{name}".encode()).digest()[0] & 1
+    return [(coin, 1 - coin)]
+
+
+def _outputs(workspace_id: int, judgments: Iterable[Judgment]) -> dict[UUID, str | None]:
+    uids = {uid for judgment in judgments for uid in judgment.pair.run_uids if uid}
+    rows = Run.objects.filter(workspace=workspace_id, uid__in=uids)
+    return {uid: text_of(text) for uid, text in rows.values_list("uid", "payload__outputs")}
+
+
+def _unreadable_before(judgments: Mapping[int, Judgment]) -> dict[int, int]:
+    """How often each judgment met an unreadable reply: the next question is a fresh sample."""
+    times: dict[int, int] = {}
+    games = Game.objects.filter(judgment__in=judgments, error_kind="unreadable")
+    for judgment_id in games.values_list("judgment_id", flat=True):
+        times[judgment_id] = times.get(judgment_id, 0) + 1
+    return times
+
+
+def record_pairs(comparison: Comparison, finished: Sequence[tuple[Work, Sequence[Answer]]]) -> None:
+    """Turn answers into verdicts by run, and store them through the one door."""
+    record_judgments(comparison, [_decided(work, answers) for work, answers in finished])
+
+
+def _decided(work: Work, answers: Sequence[Answer]) -> Decided:
+    games = [
+        _game(work, order, answer) for order, answer in zip(work.orders, answers, strict=False)
+    ]
+    return Decided(work.item.target, reduce_games(games, work.runs), games)
+
+
+def _game(work: Work, order: tuple[int, int], answer: Answer) -> GameResult:
+    shown = (work.runs[order[0]], work.runs[order[1]])
+    place = None if answer.error else _winning_place(answer.result)
+    return GameResult(
+        order_shown=shown,
+        verdict=FAILED
+        if answer.error
+        else ("tie" if place is None else ("first", "second")[place]),
+        winner=None if place is None else shown[place],
+        reason=str(answer.result.get("reasoning") or ""),
+        error=answer.error,
+        error_kind=answer.error_kind,
+        reply_id=answer.reply_id,
+        from_cache=answer.from_cache,
+        attempts=work.item.attempts + 1,
+    )
+
+
+def _winning_place(result: Mapping[str, Any]) -> int | None:
+    """0 when the first shown won, 1 for the second, None for a tie: by the score alone."""
+    score = float(result["score"])
+    return None if score == 0.5 else int(score < 0.5)
+
+
+def run_work(
+    evaluation: Evaluation, kind: Kind, evaluator: Any, items: Sequence[Claimed]
+) -> list[Work]:
+    """Load the runs behind claimed items, with their examples as the experiment saw them."""
+    runs = {
+        row.pk: row
+        for row in Run.objects.filter(
+            experiment=evaluation.experiment, pk__in=[item.target for item in items]
+        ).select_related("payload")
+    }
+    examples = _examples(evaluation, runs.values())
+    return [
+        Work(
+            item=item,
+            runs=[run.uid],
+            questions=[
+                questions_for(
+                    kind,
+                    evaluator,
+                    prediction=text_of(run.payload.outputs),
+                    input=text_of(example.inputs if example else run.payload.inputs),
+                    reference=text_of(example.outputs) if example else None,
+                )
+            ],
+        )
+        for item in items
+        for run in [runs.get(item.target)]
+        if run is not None
+        for example in [examples.get(run.example_uid)]
+    ]
+
+
+def _examples(evaluation: Evaluation, runs: Iterable[Run]) -> dict[UUID | None, Any]:
+    moment = evaluation.experiment.dataset_version or timezone.now()
+    rows = ExampleRevision.objects.filter(
+        example__workspace=evaluation.workspace_id,
+        example__uid__in={run.example_uid for run in runs if run.example_uid},
+        valid_from__lte=moment,
+    )
+    rows = rows.select_related("payload", "example").order_by("valid_from")
+    return {row.example.uid: row.payload for row in rows}
+
+
+def record_runs(evaluation: Evaluation, finished: Sequence[tuple[Work, Sequence[Answer]]]) -> None:
+    """Store scores as feedback on the runs; run again, they replace the earlier ones."""
+    moment = timezone.now()
+    key = evaluation.evaluator.name
+    Feedback.objects.bulk_create(
+        [
+            Feedback(
+                workspace_id=evaluation.workspace_id,
+                uid=uuid5(FEEDBACK_SPACE, f"{key}:{work.runs[0]}"),
+                run_uid=work.runs[0],
+                trace_uid=work.runs[0],
+                experiment_id=evaluation.experiment_id,
+                key=key,
+                source_type="model",
+                source=dumps({"type": "model", "metadata": {"evaluator": str(evaluation.uid)}}),
+                created_at=moment,
+                modified_at=moment,
+                **_score(answers[0]),
+            )
+            for work, answers in finished
+        ],
+        update_conflicts=True,
+        unique_fields=["workspace", "uid"],
+        update_fields=[
+            "score",
+            "score_text",
+            "value",
+            "comment",
+            "is_error",
+            "source",
+            "modified_at",
+        ],
+    )
+
+
+def _score(answer: Answer) -> dict[str, Any]:
+    score, value = answer.result.get("score"), answer.result.get("value")
+    remark = answer.error or str(answer.result.get("reasoning") or "")
+    return {
+        "score": None if score is None else float(score),
+        "score_text": None if score is None else dumps(score),
+        "value": None if value is None else dumps(value),
+        "comment": dumps(storable(remark)) if remark else None,
+        "is_error": bool(answer.error),
+    }

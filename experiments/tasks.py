@@ -1,0 +1,109 @@
+"""Celery tasks: each loads by id and calls one service. Messages are hints; rows are the truth."""
+
+import logging
+import threading
+from collections.abc import Iterable
+from datetime import timedelta
+from functools import partial
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+from celery.signals import worker_ready, worker_shutting_down
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from experiments.models import Job, Lane
+from experiments.services import jobs, lanes, sweeping
+from experiments.services.lane_turn import Turn
+
+log = logging.getLogger(__name__)
+SWEEP_SECONDS = 10
+FIRST_LEASE = timedelta(seconds=60)
+stopping = threading.Event()
+active: set[UUID] = set()
+
+
+def start_job(job: Job) -> None:
+    """Queue the planning of a job once its rows are committed."""
+    transaction.on_commit(partial(hint, plan, job.pk))
+
+
+def start_lanes(opened: Iterable[Lane]) -> None:
+    """Queue a message for each lane once its row is committed."""
+    for lane in opened:
+        transaction.on_commit(partial(hint, run_lane, lane.pk, str(lane.token)))
+
+
+def hint(task: Any, *arguments: Any) -> None:
+    """Send a message; without a broker the sweep finds the work within seconds."""
+    try:
+        task.apply_async(arguments, retry=False)
+    except OSError as error:
+        log.warning("No message for %s: %s", task.name, error)
+    except Exception as error:
+        if type(error).__name__ != "OperationalError":
+            raise
+        log.warning("No message for %s: %s", task.name, error)
+
+
+@shared_task
+def plan(job_id: int) -> None:
+    """Pair the runs of a job, queue its work and start its lanes."""
+    job = Job.objects.filter(pk=job_id).first()
+    if job is None:
+        return
+    try:
+        start_lanes(jobs.plan(job))
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as error:
+        log.exception("Job %s cannot be planned", job.uid)
+        jobs.move(job, "fail", error=f"Planning failed: {type(error).__name__}")
+
+
+@shared_task
+def run_lane(lane_id: int, token: str) -> None:
+    """Work for one turn, then queue the next."""
+    if stopping.is_set():
+        return
+    ours = UUID(token)
+    active.add(ours)
+    try:
+        lane = lanes.take_lane(lane_id, ours, owner=sweeping.owner_name(), lease=FIRST_LEASE)
+        following = Turn(lane, stopping).run() if lane else None
+    finally:
+        active.discard(ours)
+    if following is not None:
+        hint(run_lane, lane_id, str(following))
+
+
+def sweep() -> None:
+    """Send messages for whatever was forgotten."""
+    found = sweeping.sweep(active)
+    for job_id in found.jobs:
+        hint(plan, job_id)
+    for lane_id, token in found.lanes:
+        hint(run_lane, lane_id, str(token))
+
+
+def sweep_for_ever() -> None:
+    """Sweep at once and every ten seconds, until the worker stops."""
+    while True:
+        try:
+            sweep()
+        except Exception:
+            log.exception("The sweep failed; it will try again")
+        finally:
+            connection.close()
+        if stopping.wait(SWEEP_SECONDS):
+            return
+
+
+@worker_ready.connect
+def start_sweeping(**_: Any) -> None:
+    threading.Thread(target=sweep_for_ever, name="sweep", daemon=True).start()
+
+
+@worker_shutting_down.connect
+def begin_stopping(**_: Any) -> None:
+    stopping.set()
