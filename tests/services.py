@@ -23,6 +23,7 @@ def start() -> None:
     ]
     os.environ["TIEBREAK_DATABASE_URL"] = database_url(folder / "s")
     os.environ["TIEBREAK_BROKER_URL"] = broker_url(folder / "v")
+    os.environ["TIEBREAK_SECRET_KEY"] = "only for tests"
     os.environ["TIEBREAK_DATA_DIR"] = str(folder / "data")
 
     def stop() -> None:

@@ -36,6 +36,7 @@ from experiments.services.asking import (
 from experiments.services.evaluators import build, kind_of
 from experiments.services.jobs import complete_if_done, has_succeeded, stop_asking
 from experiments.services.lanes import Claimed
+from experiments.services.sealing import Unsealable
 from experiments.services.subjects import (
     Answer,
     Work,
@@ -81,8 +82,7 @@ class Turn:
             if self.comparison
             else Evaluation.objects.select_related("experiment", "evaluator").get(job=self.job)
         )
-        self.tools = {row.pk: Tool(row) for row in self._evaluators()}
-        self.asks_models = any(tool.row.provider for tool in self.tools.values())
+        self.tools: dict[int, Tool] = {}
         self.may_ask = True
         self.is_ours = True
         self.batch = 16
@@ -97,6 +97,10 @@ class Turn:
         if self.evaluation:
             return list(rows.filter(pk=self.evaluation.evaluator_id))
         return list(rows.filter(comparison_evaluators__comparison=self.comparison))
+
+    @property
+    def asks_models(self) -> bool:
+        return any(tool.judge for tool in self.tools.values())
 
     @property
     def lease(self) -> timedelta:
@@ -118,8 +122,8 @@ class Turn:
     async def _run(self) -> None:
         self.slots = asyncio.Semaphore(self.lane.width)
         self.wake = asyncio.Event()
-        for tool in self.tools.values():
-            tool.open()
+        if not await self._in_database(self._open_tools):
+            return
         helpers = [asyncio.create_task(loop()) for loop in (self._heartbeat, self._write)]
         try:
             await self._claim_until_done()
@@ -131,6 +135,16 @@ class Turn:
             await self._flush()
             for tool in self.tools.values():
                 await tool.close()
+
+    def _open_tools(self) -> bool:
+        """Make the evaluators usable; when one is not, pause the job and say why."""
+        for row in self._evaluators():
+            try:
+                self.tools[row.pk] = Tool(row)
+            except (ValueError, TypeError, ImportError, Unsealable) as error:
+                stop_asking(self.job, f"Paused: {row.name} cannot be used. {error}")
+                return False
+        return True
 
     async def _in_database(self, function: Callable[..., Value], *arguments: Any) -> Value:
         loop = asyncio.get_running_loop()
@@ -357,11 +371,7 @@ class Tool:
         self.row = row
         self.kind = kind_of(row)
         self.evaluator = build(row)
-        self.judge: Judge | None = None
-
-    def open(self) -> None:
-        if self.row.provider is not None:
-            self.judge = Judge(self.row, self.row.provider, self.evaluator)
+        self.judge = Judge(row, row.provider, self.evaluator) if row.provider else None
 
     async def close(self) -> None:
         if self.judge:

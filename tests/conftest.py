@@ -1,0 +1,49 @@
+"""The cast: Alice's workspace, and Mallory, a stranger with a workspace of her own."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.models import Comparison
+from tests.factories import (
+    make_comparison,
+    make_dataset,
+    make_experiment,
+    make_key,
+    make_person,
+)
+from tiebreak.accounts.models import User, Workspace
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    return make_person("alice", "Alice's workspace")[0]
+
+
+@pytest.fixture
+def mallory(db: None) -> User:
+    return make_person("mallory", "Mallory's workspace")[0]
+
+
+@pytest.fixture
+def workspace(alice: User) -> Workspace:
+    return Workspace.objects.get(memberships__user=alice)
+
+
+@pytest.fixture
+def other_workspace(mallory: User) -> Workspace:
+    return Workspace.objects.get(memberships__user=mallory)
+
+
+@pytest.fixture
+def api_key(workspace: Workspace) -> str:
+    return make_key(workspace)
+
+
+@pytest.fixture
+def comparison(workspace: Workspace) -> Comparison:
+    """A launched comparison: A is nearer in two of three, none judged yet."""
+    dataset = make_dataset(workspace)
+    a = make_experiment(dataset, ["4", "Paris", "green"], name="system a")
+    b = make_experiment(dataset, ["5", "London", "blue"], name="system b")
+    return make_comparison(a, b)
