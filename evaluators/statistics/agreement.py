@@ -8,9 +8,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import scipy
 
-from .inputs import Result, complete, fraction, nothing, number, report, same_length
+from .inputs import Floats, Result, complete, fraction, nothing, numbers, report, same_length
 from .intervals import normal_quantile
-from .moments import NOISE, Floats
+from .moments import NOISE
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 NO_SHARED = "No row was rated by both."
@@ -100,8 +100,8 @@ def krippendorff_alpha(ratings: Sequence[Sequence[Any]], level: Level = "nominal
     same_length(**{f"rater {index + 1}": row for index, row in enumerate(ratings)})
     if level not in get_args(Level):
         raise ValueError(f"level must be one of {', '.join(get_args(Level))}, not {level!r}.")
-    read = number if level != "nominal" else missing_as_none
-    items = [[read(value) for value in item] for item in zip(*ratings, strict=True)]
+    read = labels_only if level == "nominal" else numbers_only
+    items = list(zip(*(read(row) for row in ratings), strict=True))
     paired = [item for item in items if sum(value is not None for value in item) > 1]
     used = {value for item in paired for value in item if value is not None}
     about = {"items": len(paired), "excluded": len(items) - len(paired)}
@@ -111,9 +111,14 @@ def krippendorff_alpha(ratings: Sequence[Sequence[Any]], level: Level = "nominal
     return report(alpha=library_alpha(paired, used, level), **about)
 
 
-def missing_as_none(value: Any) -> Any:
-    """Return a nominal label, with NaN read as not rated."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+def labels_only(row: Sequence[Any]) -> list[Any]:
+    """Return nominal labels, with NaN read as not rated."""
+    return [None if isinstance(label, float) and math.isnan(label) else label for label in row]
+
+
+def numbers_only(row: Sequence[Any]) -> list[float | None]:
+    """Return ratings as floats, with None for what is missing."""
+    return [None if math.isnan(value) else value for value in numbers(row).tolist()]
 
 
 def library_alpha(items: Sequence[Sequence[Any]], used: set[Any], level: Level) -> float:
@@ -136,7 +141,7 @@ def score_correlation(a: Sequence[float | None], b: Sequence[float | None]) -> R
     when a score is constant. Source: Pearson 1895; Spearman 1904; Kendall 1945.
     """
     same_length(a=a, b=b)
-    rows = np.array(complete(a, b)).reshape(-1, 2)
+    rows = complete(a, b)
     about = {"n": len(rows), "excluded": len(a) - len(rows)}
     keys = ("pearson", "spearman", "kendall_tau_b")
     if len(rows) == 0:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from .inputs import Result, complete, fraction, nothing, number, report, same_length, whole
+from .inputs import Floats, Result, complete, fraction, nothing, numbers, report, same_length, whole
 from .intervals import normal_quantile
-from .moments import NOISE, Floats
+from .moments import NOISE
 
 NO_VOTES = "No row has both a human vote and a judge score."
 ONE_VOTE = "One voted row has no standard error."
@@ -29,8 +29,8 @@ def ppi_win_rate(
     """
     same_length(human=human, judge_on_human=judge_on_human)
     z = normal_quantile(fraction("confidence", confidence))
-    voted = np.array(complete(human, judge_on_human)).reshape(-1, 2)
-    unvoted = np.array(complete(judge_unlabelled)).reshape(-1)
+    voted = complete(human, judge_on_human)
+    unvoted = complete(judge_unlabelled)[:, 0]
     people, judged = voted.T
     every = np.concatenate((judged, unvoted))
     about: Result = {"judge_only": every.mean() if len(every) else None, "n": len(voted)}
@@ -139,7 +139,7 @@ def judge_calibration(
     Source: Brier 1950; Naeini et al. 2015; Zadrozny and Elkan 2002.
     """
     same_length(confidence=confidence, correct=correct)
-    rows = np.array(complete(confidence, correct)).reshape(-1, 2)
+    rows = complete(confidence, correct)
     if whole("bins", bins) == 0 or not np.isin(rows[:, 1], (0, 1)).all():
         raise ValueError("bins must be at least 1, and correct hold only 0 and 1.")
     if len(rows) and not (rows[:, 0].min() >= 0 and rows[:, 0].max() <= 1):
@@ -149,10 +149,8 @@ def judge_calibration(
     if len(rows) == 0:
         return nothing("No rows.", "brier", "log_loss", "ece", "auc", isotonic=[], **about)
     auc = ranking_skill(stated, right)
-    kept = [
-        None not in pair for pair in zip(map(number, confidence), map(number, correct), strict=True)
-    ]
-    fitted = iter(isotonic(stated, right).tolist())
+    fitted = numbers(confidence) + numbers(correct)
+    fitted[~np.isnan(fitted)] = isotonic(stated, right)
     return report(
         []
         if auc is not None
@@ -161,7 +159,7 @@ def judge_calibration(
         log_loss=log_loss(stated, right),
         ece=expected_calibration_error(stated, right, bins),
         auc=auc,
-        isotonic=[next(fitted) if known else None for known in kept],
+        isotonic=fitted,
         **about,
     )
 

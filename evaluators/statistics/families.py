@@ -1,12 +1,12 @@
 """Many tests in one look: p-values corrected for the family they belong to."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import scipy
 
-from .inputs import Result, fraction, number, report
-from .moments import Floats
+from .inputs import Floats, Result, Truths, fraction, numbers, report
 
 # Products such as 3 * (0.05 / 3) miss 0.05 in the last bit; equality must still reject.
 SLACK = 1 + 1e-12
@@ -19,18 +19,19 @@ def adjust_p_values(p_values: Sequence[float | None], alpha: float = 0.05) -> Re
     Source: Holm 1979; Benjamini and Hochberg 1995.
     """
     level = fraction("alpha", alpha) * SLACK
-    numbers = [number(p) for p in p_values]
-    known = np.array([p for p in numbers if p is not None])
+    every = numbers(p_values)
+    present = ~np.isnan(every)
+    known = every[present]
     if len(known) and not (known.min() >= 0 and known.max() <= 1):
         raise ValueError("p-values must lie in 0..1.")
     holm, bh = holm_adjusted(known), bh_adjusted(known)
-    missing = len(numbers) - len(known)
+    missing = len(every) - len(known)
     return report(
         ["A test without a p-value is not part of the family."] if missing else [],
-        holm=spread(holm.tolist(), numbers),
-        holm_reject=spread((holm <= level).tolist(), numbers),
-        bh=spread(bh.tolist(), numbers),
-        bh_reject=spread((bh <= level).tolist(), numbers),
+        holm=spread(holm, present),
+        holm_reject=spread((holm <= level), present),
+        bh=spread(bh, present),
+        bh_reject=spread((bh <= level), present),
         family_size=len(known),
         excluded=missing,
     )
@@ -52,7 +53,7 @@ def bh_adjusted(p_values: Floats) -> Floats:
     return np.asarray(scipy.stats.false_discovery_control(p_values, method="bh"))
 
 
-def spread(values: list[float], gaps: Sequence[float | None]) -> list[float | None]:
-    """Put values back to where the given list has no gap."""
-    following = iter(values)
-    return [None if gap is None else next(following) for gap in gaps]
+def spread(values: Floats | Truths, present: Truths) -> list[Any]:
+    """Put values back to where a p-value was given, and null elsewhere."""
+    following = iter(values.tolist())
+    return [next(following) if is_in else None for is_in in present]

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from . import planning
 from .counts import Counts
 from .inputs import Result
-from .intervals import FEW_ROWS, sign_test, tie_summary
+from .intervals import FEW_ROWS, NO_ROWS, sign_test, tie_summary
 from .paired import tost_from_moments
-from .planning import mde_paired
 from .sequential import anytime_binomial, msprt_normal
-from .wording import p_text, percent_text, points_text
+from .wording import DASH, p_text, percent_text, points_text
 
 HOPED_EFFECT = 0.1
 PLANNED_POWER = 0.8
@@ -203,7 +203,6 @@ def planning_sd(counts: Counts) -> float:
 
 def smallest_difference(counts: Counts) -> Figure:
     sd = planning_sd(counts)
-    result = mde_paired(counts.judged, sd, counts.alpha, PLANNED_POWER)
     inputs = {"n": counts.judged, "sd_diff": sd, "alpha": counts.alpha, "power": PLANNED_POWER}
     how = How(
         "Smallest difference of the half-win rate from 50% that so many rows show with "
@@ -212,8 +211,9 @@ def smallest_difference(counts: Counts) -> Figure:
         counts.judged,
         inputs,
     )
-    mde = result["mde"]
-    text = points_text(mde) if mde is not None else "–"
-    reason = result["reason"] if mde is None else None
     label = "Smallest difference these rows can show"
-    return Figure("smallest_difference", label, mde, None, None, text, reason, how)
+    if counts.judged == 0:
+        return Figure("smallest_difference", label, None, None, None, DASH, NO_ROWS, how)
+    mde = planning.smallest_difference(counts.judged, sd, counts.alpha, PLANNED_POWER)
+    text = points_text(mde)
+    return Figure("smallest_difference", label, mde, None, None, text, None, how)

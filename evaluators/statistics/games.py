@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from .inputs import Result, report, whole
-from .moments import Floats
+from .inputs import Floats, Result, Truths, report, whole
 
 Game = Mapping[str, Any]
 Matrix = npt.NDArray[np.float64]
-Truths = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

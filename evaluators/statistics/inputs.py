@@ -2,9 +2,15 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, SupportsFloat
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 Result = dict[str, Any]
+Floats = npt.NDArray[np.float64]
+Truths = npt.NDArray[np.bool_]
+Whole = npt.NDArray[np.signedinteger[Any]]
 
 
 def whole(name: str, value: float) -> int:
@@ -38,20 +44,21 @@ def same_length(**lists: Sequence[object]) -> None:
         raise ValueError(f"Lists must have one entry per row: {sizes}.")
 
 
-def number(value: object) -> float | None:
-    """Return a finite float, or None for a value that is missing (None, NaN, infinite)."""
-    if value is None:
-        return None
-    if not isinstance(value, SupportsFloat) or isinstance(value, str):
-        raise ValueError(f"Expected a number or null, not {value!r}.")
-    result = float(value)
-    return result if math.isfinite(result) else None
+def numbers(values: Sequence[object]) -> Floats:
+    """Return values as floats, with NaN for what is missing (None, NaN, infinite)."""
+    if any(isinstance(value, str | bytes) for value in values):
+        raise ValueError("Expected numbers or nulls, not text.")
+    try:
+        array = np.array(values, dtype=np.float64).reshape(len(values))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError("Expected numbers or nulls.") from error
+    return np.where(np.isfinite(array), array, np.nan)
 
 
-def complete(*columns: Iterable[object]) -> list[tuple[float, ...]]:
-    """Return the rows in which every column has a number."""
-    rows = zip(*([number(value) for value in column] for column in columns), strict=True)
-    return [tuple(cell for cell in row if cell is not None) for row in rows if None not in row]
+def complete(*columns: Sequence[object]) -> Floats:
+    """Return the rows in which every column has a number, one column each."""
+    rows = np.column_stack([numbers(column) for column in columns])
+    return np.asarray(rows[~np.isnan(rows).any(axis=1)])
 
 
 def report(reasons: Iterable[str] = (), /, **values: Any) -> Result:

@@ -44,12 +44,20 @@ def sign_test(wins: int, losses: int, confidence: float = 0.95) -> Result:
     Null when no row is decided. Source: exact binomial test; Clopper and Pearson 1934.
     """
     wins, losses = whole("wins", wins), whole("losses", losses)
-    level = fraction("confidence", confidence)
+    tail = (1 - fraction("confidence", confidence)) / 2
     if wins + losses == 0:
         return nothing(NO_DECIDED, "p_value", "exact_low", "exact_high")
-    test = scipy.stats.binomtest(wins, wins + losses, 0.5)
-    exact = test.proportion_ci(level, method="exact")
-    return report(p_value=test.pvalue, exact_low=exact.low, exact_high=exact.high)
+    return report(
+        p_value=fair_coin_p(wins, losses),
+        exact_low=scipy.special.betaincinv(wins, losses + 1, tail) if wins else 0.0,
+        exact_high=scipy.special.betaincinv(wins + 1, losses, 1 - tail) if losses else 1.0,
+    )
+
+
+def fair_coin_p(wins: int, losses: int) -> float | None:
+    """Return the exact two-sided binomial p-value against a fair coin; null without a toss."""
+    n = wins + losses
+    return min(1.0, 2 * float(scipy.special.bdtr(min(wins, losses), n, 0.5))) if n else None
 
 
 def tie_summary(wins_a: int, wins_b: int, ties: int, confidence: float = 0.95) -> Result:
@@ -76,7 +84,7 @@ def tie_summary(wins_a: int, wins_b: int, ties: int, confidence: float = 0.95) -
         decided_rate=share["rate"],
         decided_low=share["low"],
         decided_high=share["high"],
-        sign_p_value=sign_test(wins_a, wins_b)["p_value"],
+        sign_p_value=fair_coin_p(wins_a, wins_b),
     )
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy
 
-from .inputs import Result, complete, nothing, report, same_length
-from .intervals import NO_ROWS, sign_test, wilson_interval
-from .moments import NOISE, Floats
+from .inputs import Floats, Result, complete, nothing, report, same_length
+from .intervals import NO_ROWS, fair_coin_p, wilson_interval
+from .moments import NOISE
 
 VERDICTS = ("A", "B", "T")
 NO_FLIPS_P = 1.0
@@ -60,7 +60,7 @@ def first_slot(pairs: Counter[tuple[str | None, str | None]]) -> Result:
 def flips(pairs: Counter[tuple[str | None, str | None]]) -> Result:
     """Count rows that went A in one order and B in the other, and test for a favoured slot."""
     to_first, to_second = pairs["A", "B"], pairs["B", "A"]
-    p_value = sign_test(to_first, to_second)["p_value"]
+    p_value = fair_coin_p(to_first, to_second)
     # Judged rows without a flip are evidence of no slot being favoured, unlike no rows at all.
     if p_value is None and pairs.total():
         p_value = NO_FLIPS_P
@@ -100,7 +100,7 @@ def longer_wins(
     Source: Zheng et al. 2023 (verbosity bias).
     """
     same_length(scores_a=scores_a, length_a=length_a, length_b=length_b)
-    rows = np.array(complete(scores_a, length_a, length_b)).reshape(-1, 3)
+    rows = complete(scores_a, length_a, length_b)
     signs = np.sign(rows[:, 0] - 0.5) * np.sign(rows[:, 1] - rows[:, 2])
     used, won = int((signs != 0).sum()), int((signs > 0).sum())
     about = {"rows_used": used, "longer_wins": won, "excluded": len(scores_a) - len(rows)}
@@ -112,7 +112,7 @@ def longer_wins(
         share=share["rate"],
         low=share["low"],
         high=share["high"],
-        p_value=sign_test(won, used - won)["p_value"],
+        p_value=fair_coin_p(won, used - won),
         **about,
     )
 
@@ -127,7 +127,7 @@ def length_controlled(
     its term for the difficulty of each row.
     """
     same_length(scores_a=scores_a, length_diff=length_diff)
-    rows = np.array(complete(scores_a, length_diff)).reshape(-1, 2)
+    rows = complete(scores_a, length_diff)
     scores, lengths = rows.T
     if len(rows) and not (scores.min() >= 0 and scores.max() <= 1):
         raise ValueError("scores_a must lie in 0..1.")

@@ -13,9 +13,9 @@ def latency_percentiles(values: Sequence[float | None]) -> Result:
 
     Missing values are left out and counted; null without any. Source: Hyndman and Fan 1996, type 7.
     """
-    known = [row[0] for row in complete(values)]
+    known = complete(values)
     about = {"n": len(known), "excluded": len(values) - len(known)}
-    if not known:
+    if len(known) == 0:
         return nothing(NO_ROWS, "p50", "p95", "p99", **about)
     p50, p95, p99 = np.percentile(known, [50, 95, 99])
     return report(p50=p50, p95=p95, p99=p99, **about)

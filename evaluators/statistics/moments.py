@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import scipy
 
-Floats = npt.NDArray[np.float64]
-Whole = npt.NDArray[np.signedinteger[Any]]
+from .inputs import Floats
+
 NOISE = 1e-12
 NO_SPREAD = "The values have no spread, so t is undefined."
 ONE_ROW = "One row has no standard error."

@@ -2,14 +2,25 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from itertools import compress
 
 import numpy as np
 import scipy
 
-from .inputs import Result, complete, fraction, not_negative, nothing, number, report, same_length
+from .inputs import (
+    Floats,
+    Result,
+    complete,
+    fraction,
+    not_negative,
+    nothing,
+    numbers,
+    report,
+    same_length,
+)
 from .inputs import whole as count
-from .intervals import NO_ROWS
-from .moments import Floats, moments, spread_reasons, t_interval
+from .intervals import NO_ROWS, fair_coin_p
+from .moments import moments, spread_reasons, t_interval
 from .resampling import sign_flip_p
 
 TOST_KEYS = ("p_value", "equivalent", "low_90", "high_90")
@@ -31,7 +42,7 @@ def mcnemar(both_pass: int, a_only: int, b_only: int, both_fail: int) -> Result:
         return nothing(reason, "exact_p", "chi2_cc", "chi2_cc_p", **known)
     chi2 = (abs(a_only - b_only) - 1) ** 2 / differ
     return report(
-        exact_p=scipy.stats.binomtest(a_only, differ).pvalue,
+        exact_p=fair_coin_p(a_only, b_only),
         chi2_cc=chi2,
         chi2_cc_p=scipy.stats.chi2.sf(chi2, 1),
         **known,
@@ -52,7 +63,7 @@ def paired_difference(
     """
     same_length(a=a, b=b)
     level, draws = fraction("confidence", confidence), count("resamples", resamples)
-    rows = np.array(complete(a, b)).reshape(-1, 2)
+    rows = complete(a, b)
     d = rows[:, 0] - rows[:, 1]
     known = moments(d)
     t = known.mean / known.se if known.mean is not None and known.se else None
@@ -94,7 +105,7 @@ def equivalence_tost(
     `differences` and margin share one unit (win rates: row score minus 0.5). low_90..high_90 is the
     matching 1 - 2 alpha interval. Null below two rows or without spread. Source: Schuirmann 1987.
     """
-    known = moments([row[0] for row in complete(differences)])
+    known = moments(complete(differences)[:, 0])
     excluded = len(differences) - known.n
     tested = tost_from_moments(known.n, known.mean or 0.0, known.sd, margin, alpha)
     return tested | {"n": known.n, "excluded": excluded}
@@ -129,10 +140,10 @@ def clustered_mean(
     """
     same_length(values=values, clusters=clusters)
     level = fraction("confidence", confidence)
-    numbers = [number(value) for value in values]
-    kept = [i for i, value in enumerate(numbers) if value is not None]
-    x = np.array([value for value in numbers if value is not None])
-    known, codes = moments(x), cluster_codes([clusters[i] for i in kept])
+    every = numbers(values)
+    kept = ~np.isnan(every)
+    x = every[kept]
+    known, codes = moments(x), cluster_codes(list(compress(clusters, kept)))
     groups = len(set(codes))
     about = {"mean": known.mean, "naive_se": known.se, "n_clusters": groups}
     about |= {"n": known.n, "excluded": len(values) - known.n}

@@ -6,10 +6,10 @@ from statistics import NormalDist
 import numpy as np
 import scipy
 
-from .inputs import Result, fraction, not_negative, nothing, report, whole
-from .moments import Floats, Whole
+from .inputs import Floats, Result, Whole, fraction, not_negative, nothing, report, whole
 
 SEARCH_LIMIT = 10_000_000
+SEARCH_BLOCK = 2_000
 
 
 def power_quantiles(alpha: float, power: float) -> tuple[float, float]:
@@ -28,15 +28,19 @@ def mde_paired(n: int, sd_diff: float, alpha: float = 0.05, power: float = 0.8) 
     Source: Miller 2024, power section.
     """
     n, sd_diff = whole("n", n), not_negative("sd_diff", sd_diff)
-    quantiles = sum(power_quantiles(alpha, power))
     if n == 0:
         return nothing("No rows.", "mde", "n_for_mde_t_test")
-    mde = quantiles * sd_diff / math.sqrt(n)
+    mde = smallest_difference(n, sd_diff, alpha, power)
     if sd_diff == 0:
         reason = "Without spread any difference shows."
         return nothing(reason, "n_for_mde_t_test", mde=mde)
     needed = rows_for_t_test(mde / sd_diff, alpha, power)
     return report(mde=mde, n_for_mde_t_test=needed)
+
+
+def smallest_difference(n: int, sd_diff: float, alpha: float, power: float) -> float:
+    """Return the mean difference that n > 0 paired rows show, by the normal formula."""
+    return sum(power_quantiles(alpha, power)) * sd_diff / math.sqrt(n)
 
 
 def t_test_power(n: int, effect: float, alpha: float) -> float:
@@ -124,10 +128,10 @@ def exact_power(n: Whole, true_rate: float, alpha: float) -> Floats:
 
 def first_exact_n(n_decided: int, true_rate: float, alpha: float, power: float) -> int | None:
     """Return the first n whose exact power reaches the target, searched in blocks."""
-    # Exact power saw-tooths around the normal one, but once n is large by far less than 10% of n.
-    start = 1 if n_decided < 5_000 else n_decided * 9 // 10
+    # Exact power saw-tooths around the normal one and first reaches it a few square roots away.
+    start = max(1, n_decided - 20 * math.isqrt(n_decided))
     while start < SEARCH_LIMIT:
-        n = np.arange(start, start + max(500, n_decided // 50))
+        n = np.arange(start, start + SEARCH_BLOCK)
         enough = np.flatnonzero(exact_power(n, true_rate, alpha) >= power)
         if len(enough):
             return int(n[enough[0]])

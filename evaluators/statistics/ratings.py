@@ -8,8 +8,7 @@ import numpy as np
 import scipy
 
 from .games import Game, Matrix, Pairs, add_up, identifiability
-from .inputs import Result, nothing, report
-from .moments import Floats
+from .inputs import Floats, Result, nothing, report
 
 ELO_PER_STRENGTH = 400 / math.log(10)
 ELO_MEAN = 1000

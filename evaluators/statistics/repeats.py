@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .inputs import Result, complete, report, whole
+from .inputs import Floats, Result, numbers, report, whole
 from .intervals import NO_ROWS
-from .moments import moments
+from .moments import ONE_ROW, moments
 
 
 def repeat_variance(scores: Sequence[Sequence[float | None]]) -> Result:
@@ -16,45 +16,58 @@ def repeat_variance(scores: Sequence[Sequence[float | None]]) -> Result:
     Variances in squared score units; `se` is that of the mean of row means. Runs without a score
     are left out and counted. Null below two rows or without repeats. Source: one-way ANOVA.
     """
-    rows = [[run[0] for run in complete(row)] for row in scores]
-    kept = [row for row in rows if row]
-    means = moments([float(np.mean(row)) for row in kept])
-    within = within_variance(kept)
-    between = between_variance(kept, within)
-    reasons = [NO_ROWS] if not kept else ["One row has no standard error."] * (len(kept) == 1)
-    if kept and within is None:
+    table = padded(scores)
+    every = row_moments(table)
+    runs, means, _ = kept = every[:, every[0] > 0]
+    overall, within = moments(means), within_variance(kept)
+    reasons = [NO_ROWS] if overall.n == 0 else [ONE_ROW] * (overall.n == 1)
+    if overall.n and within is None:
         reasons.append("No row was run twice.")
     return report(
         reasons,
-        mean=means.mean,
+        mean=overall.mean,
         within_var=within,
-        between_var=between,
-        se=means.se,
-        row_sd=[moments(row).sd for row in rows],
-        rows=len(kept),
-        excluded=sum(map(len, scores)) - sum(map(len, rows)),
+        between_var=between_variance(runs, means, within),
+        se=overall.se,
+        row_sd=np.where(every[0] > 1, np.sqrt(every[2]), np.nan),
+        rows=overall.n,
+        excluded=sum(map(len, scores)) - int(runs.sum()),
     )
 
 
-def within_variance(rows: Sequence[Sequence[float]]) -> float | None:
+def padded(scores: Sequence[Sequence[float | None]]) -> Floats:
+    """Return scores as a table with NaN for runs that are missing."""
+    width = max(map(len, scores), default=0)
+    cells = [cell for row in scores for cell in (*row, *[None] * (width - len(row)))]
+    return numbers(cells).reshape(len(scores), width)
+
+
+def row_moments(table: Floats) -> Floats:
+    """Return the runs, the mean and the sample variance of each row, 0 where there is none."""
+    known = ~np.isnan(table)
+    runs = known.sum(axis=1)
+    means = np.where(known, table, 0.0).sum(axis=1) / np.maximum(runs, 1)
+    squares = np.where(known, (table - means[:, None]) ** 2, 0.0).sum(axis=1)
+    return np.array([runs, means, squares / np.maximum(runs - 1, 1)])
+
+
+def within_variance(rows: Floats) -> float | None:
     """Return the mean square within rows, null when no row has two runs."""
-    spare = sum(len(row) - 1 for row in rows)
-    if spare == 0:
-        return None
-    return sum((len(row) - 1) * (moments(row).sd or 0.0) ** 2 for row in rows) / spare
+    runs, _, variances = rows
+    spare = float((runs - 1).sum())
+    return float(((runs - 1) * variances).sum()) / spare if spare else None
 
 
-def between_variance(rows: Sequence[Sequence[float]], within: float | None) -> float | None:
+def between_variance(runs: Floats, means: Floats, within: float | None) -> float | None:
     """Return the variance between rows beyond the noise, floored at 0; rows may differ in runs."""
-    if len(rows) < 2 or within is None:
+    spare = len(runs) - 1
+    if spare < 1 or within is None:
         return None
-    sizes = np.array([len(row) for row in rows])
-    means = np.array([np.mean(row) for row in rows])
-    total = sizes.sum()
-    grand = (sizes * means).sum() / total
-    mean_square = (sizes * (means - grand) ** 2).sum() / (len(rows) - 1)
-    runs = (total - (sizes**2).sum() / total) / (len(rows) - 1)
-    return max(0.0, float((mean_square - within) / runs))
+    total = float(runs.sum())
+    grand = float((runs * means).sum()) / total
+    mean_square = float((runs * (means - grand) ** 2).sum()) / spare
+    typical = (total - float((runs**2).sum()) / total) / spare
+    return max(0.0, (mean_square - within) / typical)
 
 
 def pass_at_k(n: int, passes: int, k: int) -> Result:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
-import scipy
 
-from .inputs import Result, complete, fraction, nothing, report, whole
-from .moments import NOISE, ONE_ROW, Floats, Whole, moments
+from .inputs import Floats, Result, Whole, complete, fraction, nothing, report, whole
+from .intervals import fair_coin_p
+from .moments import NOISE, ONE_ROW, moments
 
 EXACT_ROWS = 20
 SAMPLED_VALUES = 5_000
@@ -26,7 +26,7 @@ def sign_flip_p(differences: Floats, resamples: int, seed: int) -> tuple[float, 
         return 1.0, "exact"
     if np.ptp(sizes) <= NOISE * sizes.max():
         wins = int((differences > 0).sum())
-        return float(scipy.stats.binomtest(wins, len(sizes)).pvalue), "exact"
+        return fair_coin_p(wins, len(sizes) - wins) or 0.0, "exact"
     observed = abs(float(differences.sum())) - 1e-10 * float(sizes.sum())
     if len(sizes) <= EXACT_ROWS:
         return float((np.abs(all_signed_sums(sizes)) >= observed).mean()), "exact"
@@ -66,7 +66,7 @@ def paired_bootstrap(
     below about 15. Above 50,000 rows of many values the normal limit is used. Source: Efron 1979.
     """
     level, draws = fraction("confidence", confidence), whole("resamples", resamples)
-    values = np.sort(np.array([row[0] for row in complete(differences)]))
+    values = np.sort(complete(differences)[:, 0])
     excluded = len(differences) - len(values)
     known = moments(values)
     about = {"n": known.n, "excluded": excluded, "seed": seed, "resamples": draws}

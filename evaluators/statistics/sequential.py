@@ -6,9 +6,18 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 
-from .inputs import Result, fraction, not_negative, nothing, report, same_length, whole
+from .inputs import (
+    Floats,
+    Result,
+    Whole,
+    fraction,
+    not_negative,
+    nothing,
+    report,
+    same_length,
+    whole,
+)
 from .intervals import NO_DECIDED
-from .moments import Floats, Whole
 
 TOO_LARGE = "The e-value is too large for a float; see log_e_value."
 
