@@ -1,0 +1,1 @@
+"""The filter language of the SDK: `and(eq(name, "x"), gt(latency, 2))`."""

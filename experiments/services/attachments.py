@@ -1,0 +1,88 @@
+"""Files that came with runs and examples: kept in the files folder under their digest."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+from uuid import UUID
+
+from django.conf import settings
+
+from experiments.models import Attachment
+from experiments.rawjson import storable
+from experiments.services.run_pieces import IncomingFile, RunPiece
+from tiebreak.accounts.models import Workspace
+
+BLOCK = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """Where a file lies, relative to the files folder, and how long it is."""
+
+    path: str
+    size: int
+
+
+def store_file(workspace: Workspace, file: IncomingFile) -> StoredFile:
+    """Write a file; the same content is kept once per workspace."""
+    folder = Path(settings.FILES_PATH) / "attachments" / str(workspace.uid)
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".incoming-")
+    try:
+        with os.fdopen(handle, "wb") as target:
+            digest, size = _copy(file, target)
+        final = folder / digest[:2] / digest
+        final.parent.mkdir(exist_ok=True)
+        Path(temporary).replace(final)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return StoredFile(str(final.relative_to(settings.FILES_PATH)), size)
+
+
+def _copy(file: IncomingFile, target: IO[bytes]) -> tuple[str, int]:
+    digest, size = hashlib.sha256(), 0
+    for block in _blocks(file):
+        digest.update(block)
+        size += len(block)
+        target.write(block)
+    return digest.hexdigest(), size
+
+
+def _blocks(file: IncomingFile) -> Iterable[bytes]:
+    if isinstance(file.data, bytes):
+        return [file.data]
+    source = file.data
+    source.seek(0)
+    return iter(lambda: source.read(BLOCK), b"")
+
+
+def attach_to_runs(
+    workspace: Workspace, pieces: Iterable[RunPiece], ids: Mapping[UUID, int]
+) -> None:
+    """Keep the files of runs; a file sent again replaces the one of its name."""
+    rows = []
+    for piece in pieces:
+        for file in piece.files.values():
+            stored = store_file(workspace, file)
+            rows.append(
+                Attachment(
+                    workspace=workspace,
+                    run_id=ids[piece.uid],
+                    name=storable(file.name),
+                    mime_type=storable(file.mime_type),
+                    path=stored.path,
+                    size=stored.size,
+                )
+            )
+    if rows:
+        Attachment.objects.bulk_create(
+            rows,
+            update_conflicts=True,
+            unique_fields=["run", "name"],
+            update_fields=["mime_type", "path", "size"],
+        )

@@ -1,0 +1,131 @@
+"""Writes of experiments, which the SDK calls sessions or projects."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from experiments.errors import ConflictError
+from experiments.ids import uuid7
+from experiments.models import Dataset, Experiment
+from experiments.rawjson import dumps, loads, loads_exact, storable_value
+from experiments.services.datasets import clean_name
+from tiebreak.accounts.models import Workspace
+
+DEFAULT_NAME = "default"
+
+
+def create_experiment(
+    *,
+    workspace: Workspace,
+    name: str,
+    uid: UUID | None = None,
+    dataset: Dataset | None = None,
+    description: str | None = None,
+    extra: str = "{}",
+    start_time: datetime | None = None,
+    end_time: datetime | None = None,
+    num_examples: int | None = None,
+    num_repetitions: int | None = None,
+    evaluator_keys: Sequence[str] = (),
+) -> Experiment:
+    """Create an experiment, or a plain tracing project if there is no dataset."""
+    name = clean_name("name", name)
+    moment = timezone.now()
+    try:
+        with transaction.atomic():
+            return Experiment.objects.create(
+                workspace=workspace,
+                uid=uid or uuid7(),
+                name=name,
+                dataset=dataset,
+                description=description,
+                created_at=moment,
+                start_time=start_time or moment,
+                end_time=end_time,
+                num_examples=num_examples,
+                num_repetitions=num_repetitions,
+                evaluator_keys=list(evaluator_keys),
+                **_of_extra(extra),
+            )
+    except IntegrityError as error:
+        raise ConflictError(f"An experiment named {name!r} or with its id exists.") from error
+
+
+def update_experiment(
+    experiment: Experiment,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    end_time: datetime | None = None,
+    extra: str | None = None,
+    dataset: Dataset | None = None,
+) -> Experiment:
+    """Change what is given; keys of `extra` that are not given stay."""
+    changes: dict[str, Any] = {"description": description, "end_time": end_time}
+    changes["name"] = None if name is None else clean_name("name", name)
+    changes["dataset"] = dataset
+    if extra is not None:
+        changes |= _of_extra(dumps(loads_exact(experiment.extra) | loads_exact(extra)))
+    changes = {field: value for field, value in changes.items() if value is not None}
+    for field, value in changes.items():
+        setattr(experiment, field, value)
+    try:
+        with transaction.atomic():
+            experiment.save(update_fields=list(changes))
+    except IntegrityError as error:
+        raise ConflictError(f"An experiment named {name!r} exists.") from error
+    return experiment
+
+
+def _of_extra(extra: str) -> dict[str, Any]:
+    """The columns that are read out of `extra`."""
+    metadata = loads(extra).get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return {
+        "extra": extra,
+        "metadata": storable_value(metadata),
+        "dataset_version": _version(metadata.get("dataset_version")),
+    }
+
+
+def _version(value: object) -> datetime | None:
+    try:
+        moment = parse_datetime(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return moment if moment is not None and moment.tzinfo is not None else None
+
+
+def ensure_experiments(*, workspace: Workspace, names: Iterable[str]) -> dict[str, int]:
+    """Primary keys by name; projects that are missing are made."""
+    return _ensure(workspace, {name: (uuid7(), name) for name in names}, "name")
+
+
+def ensure_experiments_by_uid(*, workspace: Workspace, uids: Iterable[UUID]) -> dict[UUID, int]:
+    """Primary keys by id; a run may name a project that nobody has made yet."""
+    return _ensure(workspace, {uid: (uid, str(uid)) for uid in uids}, "uid")
+
+
+def _ensure(
+    workspace: Workspace, wanted: dict[Any, tuple[UUID, str]], field: str
+) -> dict[Any, int]:
+    known = _known(workspace, wanted, field)
+    missing = sorted(set(wanted) - set(known))
+    if missing:
+        rows = [
+            Experiment(workspace=workspace, uid=uid, name=name)
+            for uid, name in map(wanted.__getitem__, missing)
+        ]
+        Experiment.objects.bulk_create(rows, ignore_conflicts=True)
+        known |= _known(workspace, missing, field)
+    return known
+
+
+def _known(workspace: Workspace, wanted: Iterable[Any], field: str) -> dict[Any, int]:
+    rows = Experiment.objects.filter(workspace=workspace, **{f"{field}__in": list(wanted)})
+    return dict(rows.values_list(field, "pk"))

@@ -1,0 +1,234 @@
+"""How pieces of runs become rows: two statements for a whole batch, in any order of arrival."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.utils import timezone
+
+from experiments.copying import jsonb
+from experiments.rawjson import search_text, storable
+from experiments.services.run_pieces import RunPiece, usage_of
+from tiebreak.accounts.models import Workspace
+
+CHUNK = 500
+MAX_SEARCH = 40_000
+
+_IDENTITY = [
+    "experiment_id",
+    "trace_uid",
+    "parent_uid",
+    "is_root",
+    "dotted_order",
+    "name",
+    "run_type",
+    "start_time",
+]
+_REPORTED = [
+    "thread_id",
+    "first_token_time",
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "prompt_cost",
+    "completion_cost",
+    "total_cost",
+]
+_COLUMNS = [
+    "workspace_id",
+    "uid",
+    "created_at",
+    "modified_at",
+    "opened",
+    *_IDENTITY,
+    "end_time",
+    "status",
+    "example_uid",
+    "tags",
+    "metadata",
+    *_REPORTED,
+]
+
+# The opening decides who a run is; after it, an update may only name what was left empty.
+_OPENS = "(EXCLUDED.opened AND NOT run.opened)"
+_PREVAILS = "(NOT EXCLUDED.opened OR EXCLUDED.end_time IS NOT NULL)"
+
+
+def _set_clauses() -> list[str]:
+    clauses = [
+        f"{column} = CASE WHEN {_OPENS} THEN EXCLUDED.{column} ELSE run.{column} END"
+        for column in _IDENTITY
+        if column not in ("name", "run_type")
+    ]
+    clauses += [
+        f"{column} = CASE WHEN EXCLUDED.{column} <> '' AND "
+        f"({_OPENS} OR {_PREVAILS} OR run.{column} = '') "
+        f"THEN EXCLUDED.{column} ELSE run.{column} END"
+        for column in ("name", "run_type")
+    ]
+    clauses += [
+        f"{column} = CASE WHEN {_PREVAILS} THEN COALESCE(EXCLUDED.{column}, run.{column}) "
+        f"ELSE COALESCE(run.{column}, EXCLUDED.{column}) END"
+        for column in _REPORTED
+    ]
+    clauses += [
+        f"{column} = CASE WHEN EXCLUDED.{column} <> '{{}}' AND "
+        f"({_PREVAILS} OR run.{column} = '{{}}') THEN EXCLUDED.{column} ELSE run.{column} END"
+        for column in ("tags", "metadata")
+    ]
+    return [
+        *clauses,
+        "example_uid = COALESCE(EXCLUDED.example_uid, run.example_uid)",
+        "end_time = COALESCE(EXCLUDED.end_time, run.end_time)",
+        "status = CASE WHEN 'error' IN (EXCLUDED.status, run.status) THEN 'error' "
+        "WHEN 'success' IN (EXCLUDED.status, run.status) THEN 'success' ELSE 'pending' END",
+        "opened = run.opened OR EXCLUDED.opened",
+        "modified_at = EXCLUDED.modified_at",
+    ]
+
+
+_UPSERT_RUNS = (
+    f"INSERT INTO experiments_run AS run ({', '.join(_COLUMNS)}) VALUES {{rows}} "  # noqa: S608
+    f"ON CONFLICT (workspace_id, uid) DO UPDATE SET {', '.join(_set_clauses())} "
+    "RETURNING uid, id"
+)
+
+_TEXTS = ["inputs", "outputs", "error", "events", "extra", "serialized"]
+
+
+def _payload_statement(*, prevails: bool) -> str:
+    clauses = []
+    for column in _TEXTS:
+        new, old = f"EXCLUDED.{column}", f"payload.{column}"
+        strong, weak = (new, old) if prevails else (old, new)
+        clauses.append(
+            f"{column} = CASE WHEN {strong} IS NULL OR "
+            f"({strong}::text IN ('{{}}', '[]') AND {weak} IS NOT NULL) "
+            f"THEN {weak} ELSE {strong} END"
+        )
+    clauses.append(
+        "search = CASE WHEN strpos(payload.search, EXCLUDED.search) > 0 THEN payload.search "
+        f"ELSE left(concat_ws(E'\\n', NULLIF(payload.search, ''), EXCLUDED.search), {MAX_SEARCH}) "
+        "END"
+    )
+    return (
+        f"INSERT INTO experiments_runpayload AS payload (run_id, {', '.join(_TEXTS)}, search) "  # noqa: S608
+        f"VALUES {{rows}} ON CONFLICT (run_id) DO UPDATE SET {', '.join(clauses)}"
+    )
+
+
+_UPSERT_PAYLOADS = {flag: _payload_statement(prevails=flag) for flag in (True, False)}
+
+
+@dataclass(frozen=True)
+class Parent:
+    """Where a run hangs that did not say its trace itself."""
+
+    trace_uid: UUID
+    dotted_order: str
+
+
+def upsert_runs(
+    workspace: Workspace,
+    pieces: Sequence[RunPiece],
+    experiments: Mapping[UUID, int],
+    parents: Mapping[UUID, Parent],
+) -> dict[UUID, int]:
+    """Write pieces, one per run and in the order of ids; gives the primary keys by id."""
+    moment = timezone.now()
+    rows = [
+        _run_row(workspace, piece, experiments[piece.uid], parents.get(piece.uid), moment)
+        for piece in pieces
+    ]
+    return dict(_execute(_UPSERT_RUNS, rows))
+
+
+def upsert_payloads(pieces: Sequence[RunPiece], ids: Mapping[UUID, int]) -> None:
+    for prevails, statement in _UPSERT_PAYLOADS.items():
+        rows = [_payload_row(p, ids[p.uid]) for p in pieces if p.prevails is prevails]
+        _execute(statement, rows, types=["", *["::json"] * len(_TEXTS), ""])
+
+
+def _execute(
+    statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str] | None = None
+) -> list[Any]:
+    """Run an INSERT of many rows; PostgreSQL takes them, and their locks, in this order."""
+    found: list[Any] = []
+    with connection.cursor() as cursor:
+        for start in range(0, len(rows), CHUNK):
+            part = rows[start : start + CHUNK]
+            one = ", ".join(f"%s{kind}" for kind in types or [""] * len(part[0]))
+            cursor.execute(
+                statement.replace("{rows}", ", ".join([f"({one})"] * len(part))),
+                [value for row in part for value in row],
+            )
+            found += cursor.fetchall() if cursor.description else []
+    return found
+
+
+def _run_row(
+    workspace: Workspace,
+    piece: RunPiece,
+    experiment_id: int,
+    parent: Parent | None,
+    moment: datetime,
+) -> list[Any]:
+    start = piece.start_time or _start_of(piece.dotted_order) or piece.end_time or moment
+    dotted = piece.dotted_order or _own_order(piece, start, parent)
+    trace = piece.trace_uid or (parent.trace_uid if parent else None)
+    usage = usage_of(piece)
+    return [
+        workspace.pk,
+        piece.uid,
+        moment,
+        moment,
+        piece.opening,
+        experiment_id,
+        trace or piece.parent_uid or piece.uid,
+        piece.parent_uid,
+        piece.parent_uid is None,
+        dotted,
+        storable(piece.name or ""),
+        piece.run_type or "",
+        start,
+        piece.end_time,
+        piece.status,
+        piece.example_uid,
+        piece.tags,
+        jsonb(piece.metadata),
+        piece.thread_id,
+        piece.first_token_time,
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.total_tokens,
+        usage.prompt_cost,
+        usage.completion_cost,
+        usage.total_cost,
+    ]
+
+
+def _own_order(piece: RunPiece, start: datetime, parent: Parent | None) -> str:
+    """The place in the trace of a run that was sent without one."""
+    if not piece.opening or (piece.parent_uid is not None and parent is None):
+        return ""
+    own = f"{start.astimezone(UTC):%Y%m%dT%H%M%S%fZ}{piece.uid}"
+    return f"{parent.dotted_order}.{own}" if parent else own
+
+
+def _start_of(dotted_order: str | None) -> datetime | None:
+    """The start that the last step of a dotted order tells, with three to six digits."""
+    if not dotted_order:
+        return None
+    text = dotted_order.rpartition(".")[2].partition("Z")[0]
+    try:
+        return datetime.strptime(text.ljust(21, "0")[:21], "%Y%m%dT%H%M%S%f").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _payload_row(piece: RunPiece, run_id: int) -> list[Any]:
+    search = search_text(piece.inputs, piece.outputs, piece.error)
+    return [run_id, *(getattr(piece, column) for column in _TEXTS), search]

@@ -1,0 +1,78 @@
+"""Who is asking: an API key stands for a workspace and a role."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+from rest_framework.request import Request
+
+from tiebreak.accounts.models import ApiKey, Role
+
+NOTE_USE_EVERY = timedelta(minutes=1)
+
+
+class ApiKeyAuthentication(BaseAuthentication):
+    """Reads `X-API-Key` or `Authorization: Bearer`; sets `workspace` and `role` on the request."""
+
+    def authenticate(self, request: Request) -> tuple[Any, ApiKey] | None:
+        secret = _secret_of(request)
+        if secret is None:
+            return None
+        now = timezone.now()
+        key = (
+            ApiKey.objects.select_related("workspace", "created_by")
+            .filter(digest=ApiKey.digest_of(secret))
+            .first()
+        )
+        if key is None or not key.is_valid(now):
+            raise AuthenticationFailed("This API key is not known, has expired or was revoked.")
+        _note_use(key, now)
+        request.workspace = key.workspace  # type: ignore[attr-defined]
+        request.role = Role(key.role)  # type: ignore[attr-defined]
+        return key.created_by, key
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+def _secret_of(request: Request) -> str | None:
+    header = request.headers.get("X-API-Key")
+    if header:
+        return header.strip()
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def _note_use(key: ApiKey, now: datetime) -> None:
+    if key.last_used_at is None or now - key.last_used_at > NOTE_USE_EVERY:
+        stale = Q(last_used_at=None) | Q(last_used_at__lt=now - NOTE_USE_EVERY)
+        ApiKey.objects.filter(stale, pk=key.pk).update(last_used_at=now)
+
+
+class RoleAllows(BasePermission):
+    """Reading needs any valid key, writing one with the role of an editor."""
+
+    message = "The role of this API key does not allow that."
+    needed = Role.EDITOR
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        role: Role | None = getattr(request, "role", None)
+        if role is None:
+            return False
+        return request.method in SAFE_METHODS or role.allows(self.needed)
+
+
+class AnyRole(RoleAllows):
+    """For questions that are put by POST, such as a query with a long filter."""
+
+    needed = Role.VIEWER
+
+
+class MayAnnotate(RoleAllows):
+    """For feedback, which an annotator may give."""
+
+    needed = Role.ANNOTATOR
