@@ -1,7 +1,7 @@
 """Results of many systems, added up by pair and order-free, and the graph of who beat whom."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +23,16 @@ class Pairs:
     second: npt.NDArray[np.int64]
     counts: Floats
     excluded: int
+
+    @property
+    def couples(self) -> list[tuple[str, str]]:
+        """The names of each pair."""
+        indices = zip(self.first.tolist(), self.second.tolist(), strict=True)
+        return [(self.systems[i], self.systems[j]) for i, j in indices]
+
+    def with_counts(self, counts: Floats) -> "Pairs":
+        """The same pairs with other results."""
+        return replace(self, counts=counts)
 
     @property
     def wins_matrix(self) -> Matrix:

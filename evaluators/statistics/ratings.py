@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterable, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import scipy
 
 from .games import Game, Matrix, Pairs, add_up, identifiability
-from .inputs import Floats, Result, nothing, report
+from .inputs import Floats, Result, Whole, nothing, report
 
 ELO_PER_STRENGTH = 400 / math.log(10)
 ELO_MEAN = 1000
@@ -59,7 +60,7 @@ def davidson(games: Iterable[Game]) -> Result:
     return report(strength=fitted, nu=math.exp(log_nu), excluded=pairs.excluded)
 
 
-def by_name(names: Sequence[str], values: Floats) -> dict[str, float]:
+def by_name(names: Sequence[str], values: Floats | Whole) -> dict[str, Any]:
     return dict(zip(names, values.tolist(), strict=True))
 
 
@@ -96,12 +97,12 @@ def outcome_features(pairs: Pairs) -> Floats:
     return features
 
 
-def newton(features: Floats, counts: Floats) -> Floats:
+def newton(features: Floats, counts: Floats, start: Floats | None = None) -> Floats:
     """Maximise a multinomial log-likelihood, linear in its parameters, by damped Newton steps.
 
     The likelihood is concave; directions that change nothing (a common shift) get no step.
     """
-    parameters = np.zeros(features.shape[2])
+    parameters = np.zeros(features.shape[2]) if start is None else start
     value = log_likelihood(features, counts, parameters)
     for _ in range(STEPS):
         chances = scipy.special.softmax(features @ parameters, axis=1)
