@@ -14,6 +14,11 @@ from evaluators.distances import (
     StringDistance,
     StringDistanceEvalChain,
 )
+from evaluators.embeddings import (
+    EmbeddingDistance,
+    EmbeddingDistanceEvalChain,
+    PairwiseEmbeddingDistanceEvalChain,
+)
 from evaluators.errors import (
     BadKey,
     ContextOverflow,
@@ -25,15 +30,32 @@ from evaluators.errors import (
     RateLimited,
     UnreadableReply,
 )
+from evaluators.json_schema import JsonSchemaEvaluator
+from evaluators.json_values import (
+    JsonEditDistanceEvaluator,
+    JsonEqualityEvaluator,
+    JsonValidityEvaluator,
+)
 from evaluators.kinds import About, Kind, Setting
 from evaluators.llm import (
+    ConstitutionalPrinciple,
+    ContextQAEvalChain,
+    CotQAEvalChain,
     Criteria,
+    CriteriaEvalChain,
+    LabeledCriteriaEvalChain,
     LabeledPairwiseStringEvalChain,
+    LabeledScoreStringEvalChain,
     Model,
     PairwiseStringEvalChain,
+    QAEvalChain,
     Reply,
+    ScoreStringEvalChain,
+    TrajectoryEvalChain,
     Unasked,
     as_model,
+    principle,
+    principles,
 )
 from evaluators.nearer import (
     BetterScoreWins,
@@ -41,6 +63,7 @@ from evaluators.nearer import (
     NearerByTokenOverlap,
     as_pairwise,
 )
+from evaluators.patterns import RegexMatchStringEvaluator
 from evaluators.registry import (
     EvaluatorType,
     available,
@@ -56,13 +79,25 @@ __all__ = [
     "AgentTrajectoryEvaluator",
     "BadKey",
     "BetterScoreWins",
+    "ConstitutionalPrinciple",
     "ContextOverflow",
+    "ContextQAEvalChain",
+    "CotQAEvalChain",
     "Criteria",
+    "CriteriaEvalChain",
+    "EmbeddingDistance",
+    "EmbeddingDistanceEvalChain",
     "Evaluator",
     "EvaluatorType",
     "ExactMatchStringEvaluator",
+    "JsonEditDistanceEvaluator",
+    "JsonEqualityEvaluator",
+    "JsonSchemaEvaluator",
+    "JsonValidityEvaluator",
     "Kind",
+    "LabeledCriteriaEvalChain",
     "LabeledPairwiseStringEvalChain",
+    "LabeledScoreStringEvalChain",
     "MissingExtra",
     "Model",
     "ModelError",
@@ -70,19 +105,24 @@ __all__ = [
     "NearerByStringDistance",
     "NearerByTokenOverlap",
     "OutOfTime",
+    "PairwiseEmbeddingDistanceEvalChain",
     "PairwiseStringDistanceEvalChain",
     "PairwiseStringEvalChain",
     "PairwiseStringEvaluator",
     "ProviderError",
+    "QAEvalChain",
     "RateLimited",
+    "RegexMatchStringEvaluator",
     "Reply",
     "Result",
     "Row",
+    "ScoreStringEvalChain",
     "Setting",
     "StringDistance",
     "StringDistanceEvalChain",
     "StringEvaluator",
     "TokenOverlapEvaluator",
+    "TrajectoryEvalChain",
     "Unasked",
     "UnreadableReply",
     "as_model",
@@ -92,5 +132,7 @@ __all__ = [
     "kind",
     "load_evaluator",
     "load_evaluators",
+    "principle",
+    "principles",
     "row_error",
 ]

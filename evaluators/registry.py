@@ -19,8 +19,15 @@ GROUP = "tiebreak.evaluators"
 FAMILIES = (
     "evaluators.text",
     "evaluators.distances",
+    "evaluators.patterns",
+    "evaluators.json_values",
+    "evaluators.json_schema",
+    "evaluators.embeddings",
     "evaluators.nearer",
     "evaluators.llm.pairwise",
+    "evaluators.llm.judge",
+    "evaluators.llm.qa",
+    "evaluators.llm.trajectory",
 )
 
 

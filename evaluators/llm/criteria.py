@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
+from evaluators.llm.principles import principles
 from evaluators.llm.prompting import prompt_file
 
 
@@ -39,8 +40,15 @@ GENERAL = ("helpfulness", "relevance", "correctness", "depth")
 @cache
 def descriptions() -> dict[str, str]:
     """What is asked for each criterion that has a name."""
-    lines = prompt_file("criteria").splitlines()
+    lines = prompt_file("criterion_names").splitlines()
     return {name.strip(): text.strip() for name, _, text in (line.partition(":") for line in lines)}
+
+
+@cache
+def described() -> dict[str, str]:
+    """What is asked for each name: criteria, then principles."""
+    by_principle = {name: one.critique_request for name, one in principles().items()}
+    return {**by_principle, **descriptions()}
 
 
 def strict_criteria(criteria: Any) -> dict[str, str]:
@@ -65,7 +73,7 @@ def loose_criteria(criteria: Any) -> dict[str, str]:
     if criteria is None:
         criteria = GENERAL
     if isinstance(criteria, str):
-        return {str(criteria): descriptions().get(criteria, "")}
+        return {str(criteria): described().get(criteria, "")}
     if isinstance(criteria, Mapping):
         return _mapping(criteria)
     if _is_principle(criteria):
@@ -98,12 +106,13 @@ def _mapping(criteria: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def _known(name: str) -> str:
-    known = descriptions()
+    known = described()
     if name in known:
         return known[name]
     near = get_close_matches(name, known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"Unknown criterion {str(name)!r}.{hint} Known: {', '.join(known)}.")
+    names = ", ".join(descriptions())
+    raise ValueError(f"Unknown criterion {str(name)!r}.{hint} Known: {names}, and the principles.")
 
 
 def _is_principle(criteria: Any) -> bool:

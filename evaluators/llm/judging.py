@@ -34,9 +34,6 @@ class Judged(Evaluator):
     """An evaluator that asks a model: `build_prompt`, the call, then `read_reply`."""
 
     llm: Any = None
-    prompt: Annotated[
-        Any, About("Own prompt in place of ours, with its {variables}.", type="prompt")
-    ] = None
 
     prompt_name: ClassVar[str]
     # What a prompt calls each argument of the call.
@@ -46,9 +43,11 @@ class Judged(Evaluator):
 
     def __post_init__(self) -> None:
         self.model = as_model(self.llm)
-        self.template = prompt_file(self.prompt_name)
-        if self.prompt is not None:
-            self.template = own_template(self.prompt, self.variables())
+
+    @property
+    def template(self) -> str:
+        """The prompt before anything is filled in."""
+        return prompt_file(self.prompt_name)
 
     def variables(self) -> set[str]:
         """The `{names}` that a prompt of this evaluator must have."""
@@ -69,11 +68,7 @@ class Judged(Evaluator):
         same prompt again. Without a salt the marks change with each process.
         """
         texts = {name: arguments.get(argument) for name, argument in self.shown.items()}
-        mark, shown = fenced(texts, salt)
-        return [
-            {"role": "system", "content": fill(prompt_file("rules"), {"mark": mark})},
-            {"role": "user", "content": fill(self.template, {**shown, **self.guidance()})},
-        ]
+        return messages(self.template, texts, self.guidance(), salt)
 
     def result_of(self, reply: Reply) -> Result:
         """The result of a reply; unread ones as this evaluator treats them."""
@@ -101,6 +96,37 @@ class Judged(Evaluator):
     ) -> list[Result]:
         """The async twin of `evaluate_batch`, with at most `concurrency` calls at a time."""
         return await self._gather(rows, concurrency)
+
+
+@dataclass(kw_only=True)
+class JudgedByPrompt(Judged):
+    """A judged evaluator that takes an own prompt."""
+
+    prompt: Annotated[
+        Any, About("Own prompt in place of ours, with the same {variables}.", type="prompt")
+    ] = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._template = prompt_file(self.prompt_name)
+        if self.prompt is not None:
+            self._template = own_template(self.prompt, self.variables())
+
+    @property
+    def template(self) -> str:
+        """The prompt before anything is filled in."""
+        return self._template
+
+
+def messages(
+    template: str, texts: Mapping[str, Any], guidance: Mapping[str, str], salt: bytes | None
+) -> list[Message]:
+    """A prompt: the rules that every judge gets, then the template with texts fenced off."""
+    mark, shown = fenced(texts, salt)
+    return [
+        {"role": "system", "content": fill(prompt_file("rules"), {"mark": mark})},
+        {"role": "user", "content": fill(template, {**shown, **guidance})},
+    ]
 
 
 def unread_result(error: UnreadableReply) -> Result:

@@ -9,7 +9,7 @@ from evaluators.base import PairwiseStringEvaluator, Result
 from evaluators.define import evaluator
 from evaluators.kinds import About
 from evaluators.llm.criteria import as_lines, loose_criteria
-from evaluators.llm.judging import Judged, parsed
+from evaluators.llm.judging import JudgedByPrompt, parsed
 from evaluators.llm.prompting import prompt_file
 from evaluators.llm.reading import read
 from evaluators.llm.scales import PAIR
@@ -19,7 +19,7 @@ _SCORES = {"A": 1, "B": 0, "C": 0.5}
 
 @evaluator("pairwise_string", title="Pairwise judge", needs_model=True, order_matters=True)
 @dataclass(kw_only=True)
-class PairwiseStringEvalChain(Judged, PairwiseStringEvaluator):
+class PairwiseStringEvalChain(JudgedByPrompt, PairwiseStringEvaluator):
     """A model says which of two answers is better, or that neither is."""
 
     criteria: Annotated[Any, About("What to judge by.", type="criteria")] = None

@@ -16,9 +16,9 @@ FIELDS = ("verdict", "value", "answer", "rating", "score", "preference", "winner
 
 _LABEL = r"\b(?:verdict|answer|decision|rating|score|grade)\b"
 _ABOUT = r"(?:[\s*_`]{0,8}\([^()\n]{0,40}\))?(?:[\s*_`]{1,8}is\b)?"
-_LABELLED = rf"{_LABEL}{_ABOUT}[\s*_`]{{0,8}}(?:[:=]|[–—-]{{1,2}})[\s*_`\"'(\[<]{{0,20}}"
-_DRESS = r"[\s*_`\"'“”‘’()\[\]{}<>.!:;,#>~-]*"
-_DOUBLE = re.compile(r"\[{2,}([^\[\]]{0,120})\]{2,}")
+_LABELLED = rf"{_LABEL}{_ABOUT}[\s*_`]{{0,8}}(?:[:=|]|[–—-]{{1,2}})[\s*_`\"'(\[<$]{{0,20}}"
+_DRESS = r"[\s*_`\"'“”‘’()\[\]{}<>.!:;,#~$|-]*"
+_DOUBLE = re.compile(r"\[\[([^\[\]]{0,120})\]\]")
 _UNDECIDED = re.compile(
     r"\b(?:cannot|can't|can not|could not|couldn't|(?:unable|not able|impossible|refuse) to)\s+"
     r"(?:really\s+)?(?:choose|decide|pick|tell|say|judge|determine)\b",
@@ -51,11 +51,28 @@ def read(reply: str, scale: Scale, finish_reason: str = "") -> Found:
 
 
 def without_verdict(reply: str, found: Found) -> str:
-    """A reply without its verdict if that stands at its end."""
+    """A reply without the verdict that stands at its end, or as one letter at its start."""
     if re.fullmatch(_DRESS, reply[found.end :]):
-        head = re.sub(rf"{_LABELLED}\Z", "", reply[: found.start], flags=re.I)
-        return re.sub(r"[\s*_`\[\]({<#\"'-]*\Z", "", head) if head.strip() else ""
+        return _bare_end(reply[: found.start])
+    if found.end - found.start == 1 and not reply[: found.start].strip():
+        return reply[found.end :].strip()
     return reply.strip()
+
+
+def before_verdict(reply: str, found: Found) -> str:
+    """What a reply says before its verdict and the label of that, however often repeated."""
+    word = re.escape(reply[found.start : found.end])
+    again = rf"(?:{_LABELLED}{word}{_DRESS})*{_LABELLED}\Z"
+    return _bare_end(re.sub(again, "", _bare_end(reply[: found.start]), flags=re.I)).strip()
+
+
+def _bare_end(text: str) -> str:
+    while True:
+        shorter = text.rstrip(" \t\r\n\v\f*_`[({<#\"'$-").rstrip()
+        shorter = shorter.removesuffix("\\boxed").removesuffix("\\text")
+        if shorter == text:
+            return text
+        text = shorter
 
 
 def unreadable(reply: str, text: str = "", finish_reason: str = "") -> UnreadableReply:
@@ -120,7 +137,7 @@ def _held(value: dict[Any, Any], scale: Scale) -> tuple[Verdict | None] | None:
 
 
 def _labelled(text: str, scale: Scale) -> Iterator[Found]:
-    for match in re.finditer(rf"{_LABELLED}({scale.word})(?![\w'’])", text, re.I):
+    for match in re.finditer(rf"{_LABELLED}({scale.word})(?![\w'’]|\s*[%/])", text, re.I):
         if not _is_article(match[1], text[match.end() :]):
             yield Found(scale.meaning(match[1]), match.start(1), match.end(1))
 
@@ -144,7 +161,8 @@ def _rated(text: str, scale: Scale) -> Iterator[Found]:
     if scale.number:
         pattern = r"(?<![\w./,-])-?\d{1,9}(?:[.,]\d{1,9})?\s*(?:/|out\s+of)\s*\d{1,9}(?![\w/])"
         for match in re.finditer(pattern, text, re.I):
-            yield Found(scale.meaning(match[0]), match.start(), match.end())
+            if (verdict := scale.meaning(match[0])) is not None:
+                yield Found(verdict, match.start(), match.end())
 
 
 def _opening(text: str, scale: Scale) -> Iterator[Found]:
@@ -156,7 +174,7 @@ def _opening(text: str, scale: Scale) -> Iterator[Found]:
 def _closing(text: str, scale: Scale) -> Iterator[Found]:
     if not scale.last_word:
         return
-    match = re.search(rf"(?<![\w'’-])({scale.last_word}){_DRESS}\Z", text, re.I)
+    match = re.search(rf"(?<![\w'’/-])({scale.last_word}){_DRESS}\Z", text, re.I)
     if match and (verdict := _undenied(text[: match.start()], match[1], scale)):
         yield Found(verdict, match.start(1), match.end(1))
 
@@ -172,7 +190,7 @@ def _undenied(before: str, word: str, scale: Scale) -> Verdict | None:
 _DENIAL = re.compile(
     r"\b(?:not|never|no|nothing|hardly|barely|scarcely|neither|nor|without|far from|rather than|"
     r"partially|partly|mostly|largely|somewhat|nearly|almost|half|doubt|unclear|whether|if|unless|"
-    r"would be|could be|might be|may be|cannot)\b|n['’]t\b"
+    r"would be|could be|might be|may be|cannot)\b|n['’]t\b|\bor\s*\Z"
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 Verdict = str | float | int
 
-_SIDE = r"(?:the\s+)?(?:(?:assistant|answer|response|model|option|candidate|output)\s*)?"
+_SIDE = r"(?:the\s+)?(?:(?:assistant|answer|response|model|option|candidate|output)[\s_]*)?"
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,9 @@ def _principle(about: Any) -> Any:
 def _pydantic(about: dict[str, Any]) -> Any:
     import pydantic
 
-    types = {"str": str, "int": int, "float": float, "bool": bool}
+    types = {"str": str, "int": int, "float": float, "bool": bool, "list[str]": list[str]}
     fields = {name: (types[kind], ...) for name, kind in about["fields"].items()}
-    return pydantic.create_model(about["name"], **fields)  # type: ignore[call-overload]
+    return pydantic.create_model(about["name"], **fields)
 
 
 _MARKERS: dict[str, Callable[[Any], Any]] = {

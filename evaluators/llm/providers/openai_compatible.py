@@ -54,30 +54,20 @@ class OpenAICompatible:
 
     @cached_property
     def _client(self) -> Any:
-        return _sdk().OpenAI(**self._connection(self.http_client))
+        return sdk().OpenAI(**connection(self, self.http_client))
 
     @property
     def _async_client(self) -> Any:
         # A client keeps connections of the loop that opened them: one for each loop.
         loop = asyncio.get_running_loop()
         if loop not in self._async_clients:
-            connection = self._connection(self.async_http_client)
-            self._async_clients[loop] = _sdk().AsyncOpenAI(**connection)
+            settings = connection(self, self.async_http_client)
+            self._async_clients[loop] = sdk().AsyncOpenAI(**settings)
         return self._async_clients[loop]
 
     @cached_property
     def _async_clients(self) -> WeakKeyDictionary[asyncio.AbstractEventLoop, Any]:
         return WeakKeyDictionary()
-
-    def _connection(self, http_client: Any) -> dict[str, Any]:
-        return {
-            "base_url": self.base_url,
-            # The SDK insists on a key; servers of one's own often have none.
-            "api_key": self.api_key or ("none" if self.base_url else None),
-            "timeout": self.timeout,
-            "max_retries": self.max_retries,
-            "http_client": http_client,
-        }
 
     def _request(self, prompt: Prompt) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, "messages": as_messages(prompt)}
@@ -102,7 +92,20 @@ class OpenAICompatible:
         )
 
 
-def _sdk() -> Any:
+def connection(provider: Any, http_client: Any) -> dict[str, Any]:
+    """What the SDK's clients are made with."""
+    return {
+        "base_url": provider.base_url,
+        # The SDK insists on a key; servers of one's own often have none.
+        "api_key": provider.api_key or ("none" if provider.base_url else None),
+        "timeout": provider.timeout,
+        "max_retries": provider.max_retries,
+        "http_client": http_client,
+    }
+
+
+def sdk() -> Any:
+    """The SDK, imported when it is first needed; MissingExtra if it is not installed."""
     try:
         import openai
     except ImportError:
