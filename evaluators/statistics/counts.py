@@ -8,20 +8,26 @@ from .intervals import half_win_sd
 
 Outcome = Literal["a", "b", "equivalent", "not_settled", "nothing"]
 TieRule = Literal["decided", "half"]
+PARTS = ("wins_a", "wins_b", "ties", "both_good", "both_bad", "failed", "missing", "pending")
+WHOLE = (*PARTS, "comparisons")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
     """Rows of one comparison by outcome, and how they were judged; ValueError for bad counts.
 
-    `failed` and `missing` rows are left out of every rate, and named. With rows `pending`, or if
-    judging stopped early (`sequential`), only always-valid numbers are shown. `adjusted_p` is the
-    p-value corrected for `comparisons` looked at together. `margin` is a share: 0.05 = 5 points.
+    `both_good` and `both_bad` are parts of `ties`. `failed` and `missing` rows are left out of
+    every rate, and named. Without a `rule` the half-win rate leads when most rows tie. With rows
+    `pending`, or if judging stopped early (`sequential`), only always-valid numbers are shown.
+    `adjusted_p` is the p-value (the always-valid one then) corrected for `comparisons` looked at
+    together. `margin` is a share: 0.05 = 5 points.
     """
 
     wins_a: int
     wins_b: int
     ties: int = 0
+    both_good: int = 0
+    both_bad: int = 0
     failed: int = 0
     missing: int = 0
     pending: int = 0
@@ -31,18 +37,20 @@ class Counts:
     people: bool = False
     confidence: float = 0.95
     margin: float = 0.05
-    rule: TieRule = "decided"
+    rule: TieRule | None = None
     sequential: bool = False
     adjusted_p: float | None = None
     comparisons: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("wins_a", "wins_b", "ties", "failed", "missing", "pending", "comparisons"):
+        for name in WHOLE:
             whole(name, getattr(self, name))
+        if self.both_good + self.both_bad > self.ties:
+            raise ValueError("both_good and both_bad are ties and cannot exceed them.")
         if not 0.5 < self.confidence < 1:
             raise ValueError(f"confidence must lie between 0.5 and 1, not {self.confidence!r}.")
         fraction("margin", self.margin)
-        if self.rule not in ("decided", "half"):
+        if self.rule not in (None, "decided", "half"):
             raise ValueError(f"rule must be 'decided' or 'half', not {self.rule!r}.")
 
     @property
@@ -52,6 +60,12 @@ class Counts:
     @property
     def decided(self) -> int:
         return self.wins_a + self.wins_b
+
+    @property
+    def tie_rule(self) -> TieRule:
+        """The rule asked for, else half when more than half of the judged rows tie."""
+        mostly_ties = 0 < self.decided < self.ties
+        return self.rule or ("half" if mostly_ties else "decided")
 
     @property
     def alpha(self) -> float:

@@ -1,13 +1,13 @@
 """The numbers beside a verdict, each with the method, rows and inputs it came from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import planning
 from .counts import Counts
 from .inputs import Result
-from .intervals import FEW_ROWS, NO_ROWS, sign_test, tie_summary
+from .intervals import FEW_ROWS, NO_DECIDED, NO_ROWS, sign_test, tie_summary
 from .paired import tost_from_moments
 from .sequential import anytime_binomial, msprt_normal
 from .wording import DASH, p_text, percent_text, points_text
@@ -127,36 +127,32 @@ def half_win_sequence(counts: Counts) -> Result:
     return {"low": max(0.0, bounds["low"]), "high": min(1.0, bounds["high"])}
 
 
-def p_figure(
-    label: str, p_value: float | None, reason: str | None, how: How, alpha: float
-) -> Figure:
-    return Figure("p_value", label, p_value, None, None, p_text(p_value, alpha), reason, how)
-
-
 def p_value(counts: Counts) -> Figure:
     result = sign_test(counts.wins_a, counts.wins_b)
-    p = result["p_value"]
     method = "Exact two-sided sign test: is every decided row a fair coin? Ties carry no sign."
-    if p is not None and counts.adjusted_p is not None:
-        together = f"{counts.comparisons} comparisons looked at together"
-        method += f" Corrected for {together}; by itself {p_text(p, counts.alpha)}."
-        p = counts.adjusted_p
     how = How(method, "sign_test", counts.decided, race_inputs(counts))
-    return p_figure("Sign test", p, result["reason"], how, counts.alpha)
+    return p_figure("Sign test", result["p_value"], how, counts)
 
 
 def p_value_so_far(counts: Counts) -> Figure:
     result = anytime_binomial(counts.wins_a, counts.wins_b, counts.alpha)
-    how = How(
+    method = (
         "Always-valid p-value: 1 divided by the evidence of a beta-binomial mixture against an "
-        "even race; it holds however often one looks.",
-        "anytime_binomial",
-        counts.decided,
-        race_inputs(counts) | {"alpha": counts.alpha},
+        "even race; it holds however often one looks."
     )
-    p = result["e_p"]
-    reason = result["reason"] if p is None else None
-    return p_figure("Always-valid test", p, reason, how, counts.alpha)
+    inputs = race_inputs(counts) | {"alpha": counts.alpha}
+    how = How(method, "anytime_binomial", counts.decided, inputs)
+    return p_figure("Always-valid test", result["e_p"], how, counts)
+
+
+def p_figure(label: str, plain: float | None, how: How, counts: Counts) -> Figure:
+    """Put the corrected p-value in front, if there is one, and the plain one into its "how"."""
+    p, reason = plain, NO_DECIDED if plain is None else None
+    if plain is not None and counts.adjusted_p is not None:
+        together = f"{counts.comparisons} comparisons looked at together"
+        note = f"Corrected for {together}; by itself {p_text(plain, counts.alpha)}."
+        p, how = counts.adjusted_p, replace(how, method=f"{how.method} {note}")
+    return Figure("p_value", label, p, None, None, p_text(p, counts.alpha), reason, how)
 
 
 def tie_rate(counts: Counts) -> Figure:

@@ -52,11 +52,11 @@ def opening(outcome: Outcome, counts: Counts) -> str:
 def body(outcome: Outcome, counts: Counts, figures: Figures) -> str:
     """Say the rate that the tie rule asks for."""
     if counts.decided == 0:
-        half = f", {percent_text(0.5)} with {TIES_AS_HALF}" if counts.rule == "half" else ""
+        half = f", {percent_text(0.5)} with {TIES_AS_HALF}" if counts.tie_rule == "half" else ""
         return f"{count_text(counts.ties, 'tie')}, none decided{half}"
     if outcome == "equivalent":
         return equivalent_body(counts, figures)
-    if counts.rule == "half":
+    if counts.tie_rule == "half":
         return half_body(outcome, counts, figures)
     return decided_body(outcome, counts, figures)
 
@@ -137,9 +137,8 @@ def from_leader(counts: Counts, figure: Figure) -> tuple[str, str]:
 
 def p_words(counts: Counts, figures: Figures) -> str:
     """Write the p-value and what was done to it."""
-    text = p_text(figures["p_value"].value, counts.alpha)
-    if counts.looked_early:
-        return f"always-valid {text}"
+    kind = "always-valid " if counts.looked_early else ""
+    text = f"{kind}{p_text(figures['p_value'].value, counts.alpha)}"
     if counts.adjusted_p is None:
         return text
     return f"{text} after correction for {count_text(counts.comparisons, 'comparison')}"
@@ -147,13 +146,22 @@ def p_words(counts: Counts, figures: Figures) -> str:
 
 def tail(counts: Counts) -> list[str]:
     """Name what the rate does not show: ties, rows left out, rows still to come."""
-    ties = count_text(counts.ties, "tie") if counts.ties else "no ties"
     left_out = excluded(counts)
     return [
-        ties if counts.decided else "",
+        ties(counts),
         f"left out: {left_out}" if left_out else "",
         f"{count_text(counts.pending, 'example')} to go" if counts.pending else "",
     ]
+
+
+def ties(counts: Counts) -> str:
+    """Say how many ties there are, and how many of them were both good or both bad."""
+    kinds = ((counts.both_good, "both good"), (counts.both_bad, "both bad"))
+    told_apart = ", ".join(f"{count:,} {kind}" for count, kind in kinds if count)
+    total = count_text(counts.ties, "tie") if counts.ties else "no ties"
+    if counts.decided == 0:
+        return told_apart
+    return f"{total} ({told_apart})" if told_apart else total
 
 
 def planning(outcome: Outcome, counts: Counts, figures: Figures) -> str:

@@ -50,12 +50,12 @@ def verdict(counts: Counts) -> Verdict:
     figures = all_figures(counts)
     known = by_key(figures)
     outcome = outcome_of(counts, known)
-    lead = known["half_win_rate" if counts.rule == "half" else "decided_rate"]
+    lead = known["half_win_rate" if counts.tie_rule == "half" else "decided_rate"]
     return Verdict(
         outcome=outcome,
         sentence=wording.sentence(outcome, counts, known),
         planning=wording.planning(outcome, counts, known),
-        rule=counts.rule,
+        rule=counts.tie_rule,
         rate=lead.value,
         low=lead.low,
         high=lead.high,

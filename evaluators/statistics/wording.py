@@ -1,6 +1,6 @@
 """How numbers are written on screen: the only place where statistics are rounded."""
 
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 
 DASH = "–"
 
@@ -18,9 +18,10 @@ def percent_text(share: float | None, digits: int = 1) -> str:
 
 
 def rounded(share: float, digits: int) -> Decimal:
-    """Return 100 times the share, rounded half up as people do by hand."""
-    # repr is the shortest text for the float, so 0.0745 is not read as 0.07449999...
-    return (Decimal(repr(float(share))) * 100).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    """Return 100 times the share, rounded so that a share and its complement add up to 100."""
+    # Halves go to the even digit on both sides; the first rounding removes binary noise.
+    exact = Decimal(repr(round(float(share), 12))) * 100
+    return exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN)
 
 
 def interval_text(low: float | None, high: float | None) -> str:

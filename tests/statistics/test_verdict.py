@@ -120,6 +120,20 @@ def judge(wins_a: int, wins_b: int, ties: int = 0, **more: object) -> Verdict:
             "no ties.",
             id="corrected for several comparisons",
         ),
+        pytest.param(
+            {"wins_a": 15, "wins_b": 5, "ties": 1200, "both_bad": 1000, "both_good": 7},
+            "a",
+            "A wins: judges give it 50.4% of 1,220 examples, each tie counted as half a win "
+            "(95% interval 50.1–50.8%); 15 : 5 of 20 decided (p = 0.041); "
+            "1,200 ties (7 both good, 1,000 both bad).",
+            id="mostly ties, both bad told apart",
+        ),
+        pytest.param(
+            {"wins_a": 0, "wins_b": 0, "ties": 9, "both_bad": 9},
+            "not_settled",
+            "Not settled: 9 ties, none decided; 9 both bad.",
+            id="all bad",
+        ),
     ],
 )
 def test_it_says_the_outcome(counts: dict[str, object], outcome: str, sentence: str) -> None:
@@ -209,11 +223,12 @@ def test_it_says_that_a_tiny_sample_cannot_show_anything() -> None:
         {"wins_a": 1.5, "wins_b": 0},
         {"wins_a": 1, "wins_b": 0, "confidence": 95},
         {"wins_a": 1, "wins_b": 0, "margin": 0},
+        {"wins_a": 1, "wins_b": 0, "ties": 1, "both_good": 2},
         {"wins_a": 1, "wins_b": 0, "rule": "ignore"},
     ],
 )
 def test_it_refuses_counts_that_cannot_be(bad: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="must"):
+    with pytest.raises(ValueError, match=r"must|cannot"):
         Counts(**bad)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,8 @@
+from decimal import Decimal
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evaluators.statistics.wording import (
     count_text,
@@ -21,11 +25,18 @@ from evaluators.statistics.wording import (
         (37 / 78, "47.4%"),
         (38 / 79, "48.1%"),
         (39 / 79, "49.4%"),
-        (0.0745, "7.5%"),
+        (0.0745, "7.4%"),
     ],
 )
 def test_percent(share: float | None, text: str) -> None:
     assert percent_text(share) == text
+
+
+@given(st.integers(0, 20_000))
+def test_the_percents_of_both_sides_add_up(wins: int) -> None:
+    sides = [percent_text(wins / 20_000), percent_text(1 - wins / 20_000)]
+    if not any(side[0] in "<>" for side in sides):
+        assert sum(Decimal(side.removesuffix("%")) for side in sides) == 100
 
 
 @pytest.mark.parametrize(
