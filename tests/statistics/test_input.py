@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,9 @@ GAPS = [
 
 
 @pytest.mark.parametrize(("op", "inputs", "excluded"), GAPS)
-def test_it_leaves_out_and_counts_rows_with_gaps(op: str, inputs: dict, excluded: int) -> None:
+def test_it_leaves_out_and_counts_rows_with_gaps(
+    op: str, inputs: dict[str, Any], excluded: int
+) -> None:
     result = OPS[op](**inputs)
     json.dumps(result, allow_nan=False)
     assert result["excluded"] == excluded
@@ -92,6 +95,6 @@ BAD = [
 
 
 @pytest.mark.parametrize(("op", "inputs"), BAD)
-def test_it_refuses_input_that_cannot_be(op: str, inputs: dict) -> None:
+def test_it_refuses_input_that_cannot_be(op: str, inputs: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"must|cannot|Expected|may|one entry"):
         OPS[op](**inputs)

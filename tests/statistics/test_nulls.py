@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import Any
 
 import pytest
 
@@ -214,12 +215,7 @@ NULLS = [
         {"raw": 0.375},
     ),
     ("length_controlled", {"scores_a": [1, 1], "length_diff": [1, 2]}, "controlled", {"raw": 1}),
-    (
-        "two_proportions",
-        {"wins_1": 1, "n_1": 2, "wins_2": 0, "n_2": 0},
-        "diff low high fisher_p",
-        {},
-    ),
+    ("two_proportions", {"wins_1": 1, "n_1": 2, "wins_2": 0, "n_2": 0}, "diff low high", {}),
     (
         "ppi_win_rate",
         {"human": [], "judge_on_human": [], "judge_unlabelled": [1, 0]},
@@ -288,7 +284,9 @@ NULLS = [
 
 
 @pytest.mark.parametrize(("op", "inputs", "nulls", "known"), NULLS)
-def test_it_gives_null_with_a_reason(op: str, inputs: dict, nulls: str, known: dict) -> None:
+def test_it_gives_null_with_a_reason(
+    op: str, inputs: dict[str, Any], nulls: str, known: dict[str, Any]
+) -> None:
     result = OPS[op](**inputs)
     json.dumps(result, allow_nan=False)
     assert {key: result[key] for key in nulls.split()} == dict.fromkeys(nulls.split())

@@ -1,6 +1,7 @@
 """What must hold for any input: mirrors, bounds, and no dependence on the order of rows."""
 
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_the_running_band_is_the_intersection_of_the_intervals(outcomes: str) ->
 
 
 @given(scores, st.randoms(use_true_random=False))
-def test_paired_differences_mirror_and_ignore_row_order(a: list, rng: random.Random) -> None:
+def test_paired_differences_mirror_and_ignore_row_order(a: list[float], rng: random.Random) -> None:
     b = rng.sample(a, len(a))
     here = OPS["paired_difference"](a=a, b=b)
     there = OPS["paired_difference"](a=b, b=a)
@@ -111,7 +112,9 @@ def test_corrected_p_values_only_grow_and_holm_is_stricter(p_values: list[float]
 
 @given(games, st.randoms(use_true_random=False))
 @settings(deadline=None)
-def test_ratings_do_not_depend_on_the_order_of_arrival(played: list, rng: random.Random) -> None:
+def test_ratings_do_not_depend_on_the_order_of_arrival(
+    played: list[Any], rng: random.Random
+) -> None:
     moved = [
         game
         if rng.random() < 0.5
@@ -130,7 +133,7 @@ def test_ratings_do_not_depend_on_the_order_of_arrival(played: list, rng: random
 
 @given(games)
 @settings(deadline=None)
-def test_finite_ratings_exist_exactly_when_the_graph_says_so(played: list) -> None:
+def test_finite_ratings_exist_exactly_when_the_graph_says_so(played: list[Any]) -> None:
     rated = OPS["bradley_terry"](games=played)
     assert (rated["strength"] is not None) == OPS["bt_identifiable"](games=played)["identifiable"]
     if rated["strength"]:

@@ -1,5 +1,6 @@
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ def enumerated_p(differences: list[float]) -> float:
     return sum(s >= abs(sum(differences)) - 1e-9 for s in sums) / len(sums)
 
 
-def permutation(differences: list[float], **more: int) -> dict:
+def permutation(differences: list[float], **more: int) -> dict[str, Any]:
     return OPS["paired_difference"](a=differences, b=[0.0] * len(differences), **more)
 
 
