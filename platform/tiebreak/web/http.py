@@ -1,9 +1,14 @@
 """The request as our pages see it, and what every page needs."""
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
+from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
 from django_htmx.middleware import HtmxDetails
 
 from tiebreak.accounts.models import Role, User, Workspace
@@ -13,6 +18,7 @@ POLICY = (
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
 )
+Arguments = ParamSpec("Arguments")
 
 
 class HtmxHttpRequest(HttpRequest):
@@ -25,7 +31,7 @@ class HtmxHttpRequest(HttpRequest):
 
 
 class ContentSecurityPolicyMiddleware:
-    """No script, style or request that does not come from our own server."""
+    """Nothing that does not come from our own server, and no page kept by caches."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -33,7 +39,46 @@ class ContentSecurityPolicyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", POLICY)
+        if not request.path.startswith("/static/"):
+            response.headers.setdefault("Cache-Control", "no-store, private")
         return response
+
+
+View = Callable[Concatenate[HtmxHttpRequest, Arguments], HttpResponse]
+
+
+def needs(
+    role: Role,
+) -> Callable[[View[Arguments]], Callable[Concatenate[HttpRequest, Arguments], HttpResponse]]:
+    """A view for members with at least this role; strangers sign in first."""
+
+    def decorate(
+        view: View[Arguments],
+    ) -> Callable[Concatenate[HttpRequest, Arguments], HttpResponse]:
+        @wraps(view)
+        def guarded(
+            request: HttpRequest, /, *args: Arguments.args, **kwargs: Arguments.kwargs
+        ) -> HttpResponse:
+            if not request.user.is_authenticated:
+                return to_sign_in(request)
+            member: HtmxHttpRequest = request  # type: ignore[assignment]
+            if member.workspace is None:
+                return render(request, "errors/no_workspace.html", status=403)
+            if not member.role.allows(role):
+                raise PermissionDenied(f"This needs the role {role.label.lower()} or higher.")
+            return view(member, *args, **kwargs)
+
+        return guarded
+
+    return decorate
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Send a stranger to the sign-in page, and a fragment's whole page with it."""
+    target = f"{reverse('sign_in')}?next={quote(request.get_full_path())}"
+    if getattr(request, "htmx", False):
+        return HttpResponse(status=204, headers={"HX-Redirect": target})
+    return HttpResponseRedirect(target)
 
 
 def site(request: HttpRequest) -> dict[str, Any]:

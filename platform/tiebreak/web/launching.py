@@ -1,0 +1,185 @@
+"""The launch form: two experiments, an evaluator, and what to expect before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django import forms
+from django.db import transaction
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from evaluators.kinds import Kind
+from evaluators.registry import available
+from experiments.models import Comparison, Dataset, Evaluator, Experiment, Order, Provider
+from experiments.queries.pairing import Pairing, pairing_of
+from experiments.services.comparisons import create_comparison
+from experiments.services.evaluators import configure_evaluator
+from experiments.services.jobs import MAX_CONCURRENCY
+from experiments.tasks import start_job
+from tiebreak import access
+from tiebreak.accounts.models import Role
+from tiebreak.web.http import HtmxHttpRequest, needs
+
+
+def pairwise_kinds() -> list[Kind]:
+    """The kinds a person can launch: those that compare two outputs and can be used here."""
+    return [kind for kind in available() if kind.pairwise and kind.available and _decides(kind)]
+
+
+def _decides(kind: Kind) -> bool:
+    """Distances between two predictions say how near they are, not which is better."""
+    return kind.higher_is_better is not None
+
+
+class LaunchForm(forms.Form):
+    """A new pairwise experiment on one dataset."""
+
+    experiment_a = forms.ChoiceField(label="A")
+    experiment_b = forms.ChoiceField(label="B")
+    evaluator = forms.ChoiceField(label="Evaluator")
+    provider = forms.ChoiceField(label="Model", required=False)
+    order = forms.ChoiceField(label="Order shown", choices=Order.choices, initial=Order.BOTH)
+    max_concurrency = forms.IntegerField(
+        label="Calls at once", min_value=1, max_value=MAX_CONCURRENCY, initial=8
+    )
+    name = forms.CharField(label="Name", max_length=400, required=False)
+    description = forms.CharField(label="Description", max_length=2000, required=False)
+    metadata = forms.CharField(label="Metadata", required=False, max_length=20_000)
+
+    def __init__(self, dataset: Dataset, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.dataset = dataset
+        self.experiments = {
+            str(row.uid): row
+            for row in dataset.experiments.order_by("-start_time", "-pk").only(
+                "uid", "name", "dataset", "dataset_version"
+            )[:500]
+        }
+        self.kinds = {kind.name: kind for kind in pairwise_kinds()}
+        providers = Provider.objects.filter(workspace=dataset.workspace_id, archived_at=None)
+        self.providers = {str(row.uid): row for row in providers.order_by("name")}
+        names = [(uid, row.name) for uid, row in self.experiments.items()]
+        self._choices("experiment_a", [("", "Choose …"), *names])
+        self._choices("experiment_b", [("", "Choose …"), *names])
+        self._choices("evaluator", [(kind.name, kind.title) for kind in self.kinds.values()])
+        models = [(uid, f"{row.name} · {row.model}") for uid, row in self.providers.items()]
+        self._choices("provider", [("", "Choose …"), *models])
+
+    def _choices(self, field: str, choices: list[tuple[str, str]]) -> None:
+        chosen = self.fields[field]
+        assert isinstance(chosen, forms.ChoiceField)
+        chosen.choices = choices
+
+    def clean_metadata(self) -> dict[str, Any]:
+        text = self.cleaned_data["metadata"].strip()
+        try:
+            value = json.loads(text) if text else {}
+        except ValueError as error:
+            raise forms.ValidationError(f"This is not JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise forms.ValidationError('Metadata is a JSON object, such as {"ticket": 7}.')
+        return value
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        kind = self.kinds.get(cleaned.get("evaluator", ""))
+        if kind and kind.needs_model and not cleaned.get("provider"):
+            self.add_error("provider", "This evaluator asks a model: choose one.")
+        a, b = cleaned.get("experiment_a"), cleaned.get("experiment_b")
+        if a and a == b:
+            self.add_error("experiment_b", "B must differ from A.")
+        return cleaned
+
+    def launch(self, author: Any) -> Comparison:
+        """Create the comparison; raises InvalidError for what only the domain can see."""
+        cleaned = self.cleaned_data
+        return create_comparison(
+            dataset=self.dataset,
+            experiments=[
+                self.experiments[cleaned["experiment_a"]],
+                self.experiments[cleaned["experiment_b"]],
+            ],
+            evaluators=[self._evaluator()],
+            order=cleaned["order"],
+            max_concurrency=cleaned["max_concurrency"],
+            name=cleaned["name"],
+            description=cleaned["description"] or None,
+            metadata=cleaned["metadata"],
+            author=author,
+        )
+
+    def _evaluator(self) -> Evaluator:
+        kind = self.kinds[self.cleaned_data["evaluator"]]
+        provider = self.providers.get(self.cleaned_data["provider"])
+        return configure_evaluator(
+            workspace=self.dataset.workspace,
+            kind=kind.name,
+            name=f"{kind.name} ({provider.name})" if provider and kind.needs_model else kind.name,
+            provider=provider,
+        )
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a launch would do, from what is filled in so far."""
+
+    pairing: Pairing
+    calls: int
+    asks_model: bool
+
+
+def forecast(dataset: Dataset, data: QueryDict) -> Forecast | None:
+    """Pairs, what has no partner, and calls; None until both sides are chosen and differ."""
+    chosen = [_experiment(dataset, data.get(f"experiment_{side}", "")) for side in "ab"]
+    experiments = [row for row in chosen if row is not None]
+    if len(experiments) < 2 or experiments[0].pk == experiments[1].pk:
+        return None
+    kind = next((one for one in pairwise_kinds() if one.name == data.get("evaluator")), None)
+    asks = bool(kind and kind.needs_model)
+    pairing = pairing_of(experiments)
+    games = 2 if asks and data.get("order", Order.BOTH) == Order.BOTH else 1
+    return Forecast(pairing, pairing.shared * games if asks else 0, asks)
+
+
+def _experiment(dataset: Dataset, uid: str) -> Experiment | None:
+    try:
+        return dataset.experiments.filter(uid=UUID(uid)).first()
+    except ValueError:
+        return None
+
+
+def launch_context(dataset: Dataset, data: QueryDict, form: LaunchForm | None) -> dict[str, Any]:
+    """What the launch form needs; from an address, `a` and `b` choose the experiments."""
+    if form is None:
+        given = {"experiment_a": data.get("a", ""), "experiment_b": data.get("b", "")}
+        form = LaunchForm(dataset, initial=given)
+        data = QueryDict(mutable=True)
+        data.update(given)
+    return {
+        "form": form,
+        "forecast": forecast(dataset, data),
+        "kinds": form.kinds.values(),
+        "has_providers": bool(form.providers),
+    }
+
+
+@require_GET
+@needs(Role.EDITOR)
+def launch_forecast(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
+    """The live panel beside the form."""
+    dataset = access.dataset(request.workspace, uid)
+    context = {"forecast": forecast(dataset, request.GET), "dataset": dataset}
+    return render(request, "comparisons/forecast.html", context)
+
+
+@transaction.atomic
+def start(form: LaunchForm, author: Any) -> Comparison:
+    comparison = form.launch(author)
+    assert comparison.job is not None
+    start_job(comparison.job)
+    return comparison
