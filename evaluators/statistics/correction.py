@@ -45,18 +45,24 @@ def ppi_win_rate(
     if len(unvoted) == 0:
         return nothing(NO_UNVOTED, *keys, **about)
     lam = judge_weight(people, judged, unvoted)
-    reasons = ["The judge gave every row one score, so lam is undefined."] if lam is None else []
     plain = corrected_mean(people, judged, unvoted, 1.0, z, "ppi")
     tuned = corrected_mean(people, judged, unvoted, lam, z, "tuned")
+    reasons = ["The judge gave every row one score, so lam is undefined."] if lam is None else []
+    if None in (low, plain["ppi_low"], tuned["tuned_low"]):
+        reasons.append("Without spread there is no interval.")
     return report(reasons, lam=lam, **plain, **tuned, **about)
 
 
 def mean_interval(values: Floats, z: float) -> tuple[float | None, float | None]:
-    """Return the normal interval of a mean with divisor n, null below two values or no spread."""
-    if len(values) < 2 or values.std() == 0:
+    """Return the normal interval of a mean with divisor n, null without two values or spread."""
+    if len(values) < 2:
         return None, None
-    reach = z * float(values.std()) / math.sqrt(len(values))
-    return float(values.mean()) - reach, float(values.mean()) + reach
+    return normal_interval(float(values.mean()), float(values.std()) / math.sqrt(len(values)), z)
+
+
+def normal_interval(mean: float, se: float, z: float) -> tuple[float | None, float | None]:
+    """Return mean plus and minus z standard errors; null for an error that is rounding noise."""
+    return (mean - z * se, mean + z * se) if se > NOISE else (None, None)
 
 
 def judge_weight(people: Floats, judged: Floats, unvoted: Floats) -> float | None:
@@ -78,8 +84,8 @@ def corrected_mean(
     mean = weight * float(unvoted.mean()) + float(correction.mean())
     variance = weight**2 * float(unvoted.var()) / len(unvoted)
     variance += float(correction.var()) / len(people)
-    reach = z * math.sqrt(variance)
-    return {key: mean, f"{key}_low": mean - reach, f"{key}_high": mean + reach}
+    low, high = normal_interval(mean, math.sqrt(variance), z)
+    return {key: mean, f"{key}_low": low, f"{key}_high": high}
 
 
 def rogan_gladen(
@@ -117,8 +123,9 @@ def rogan_gladen(
         )
         / skill
     )
-    low, high = corrected - z * se, corrected + z * se
-    return report(corrected=corrected, se=se, low=low, high=high, **about)
+    low, high = normal_interval(corrected, se, z)
+    reasons = [] if low is not None else ["Without spread there is no interval."]
+    return report(reasons, corrected=corrected, se=se, low=low, high=high, **about)
 
 
 def share(name: str, part: int, total: int) -> float | None:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from .counts import Counts, Outcome
 from .figures import PLANNED_POWER, Figure, planning_sd
+from .intervals import FEW_ROWS
 from .planning import power_quantiles
 from .wording import count_text, interval_text, p_text, percent_text, points_text
 
@@ -132,7 +133,7 @@ def from_leader(counts: Counts, figure: Figure) -> tuple[str, str]:
     kind = "always-valid interval" if counts.looked_early else "interval"
     level = f"{100 * counts.confidence:g}%"
     known = f"{kind.replace('interval', level + ' interval')} {interval_text(low, high)}"
-    return percent_text(value), f"no {kind} yet" if low is None else known
+    return percent_text(value), f"no {kind} below {FEW_ROWS} examples" if low is None else known
 
 
 def p_words(counts: Counts, figures: Figures) -> str:

@@ -59,3 +59,12 @@ def points_text(share: float) -> str:
     """Write a difference of shares in percentage points: "5 points", "7.9 points"."""
     size = f"{rounded(share, 1):f}".removesuffix(".0")
     return "1 point" if size == "1" else f"{size} points"
+
+
+def difference_text(share: float | None) -> str:
+    """Write a difference of two shares with its sign: "+7.9 percentage points", never "%"."""
+    if share is None:
+        return DASH
+    size = rounded(share, 1)
+    sign = "+" if size > 0 else "−" if size < 0 else "±"
+    return f"{sign}{abs(size)} percentage points"

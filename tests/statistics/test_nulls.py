@@ -95,14 +95,8 @@ NULLS = [
     ),
     (
         "sample_size_repeats",
-        {
-            "between_var": 0.1,
-            "within_var_a": 0.1,
-            "repeats_a": 1,
-            "within_var_b": 0.1,
-            "repeats_b": 1,
-            "delta": 0,
-        },
+        dict.fromkeys(("between_var", "within_var_a", "within_var_b"), 0.1)
+        | {"repeats_a": 1, "repeats_b": 1, "delta": 0},
         "n n_raw",
         {},
     ),
@@ -233,6 +227,12 @@ NULLS = [
         {"human": [1, 0], "judge_on_human": [1, 1], "judge_unlabelled": [1, 1]},
         "lam tuned tuned_low tuned_high",
         {"ppi": 0.5},
+    ),
+    (
+        "ppi_win_rate",
+        {"human": [1, 1], "judge_on_human": [1, 1], "judge_unlabelled": [1]},
+        "human_only_low human_only_high ppi_low ppi_high lam",
+        {"human_only": 1, "ppi": 1},
     ),
     (
         "rogan_gladen",

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from evaluators.statistics.wording import (
     count_text,
+    difference_text,
     interval_text,
     p_text,
     percent_text,
@@ -78,6 +79,19 @@ def test_p_value(p_value: float | None, text: str) -> None:
 
 def test_a_p_value_is_not_rounded_over_its_own_alpha() -> None:
     assert p_text(0.00999, alpha=0.01) == "p = 0.00999"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (None, "–"),
+        (11 / 19 - 2 / 4, "+7.9 percentage points"),
+        (-0.2, "−20.0 percentage points"),
+        (0.00001, "±0.0 percentage points"),
+    ],
+)
+def test_a_difference_of_shares_is_in_points(share: float | None, text: str) -> None:
+    assert difference_text(share) == text
 
 
 def test_counts_and_points() -> None:
