@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
@@ -31,6 +32,23 @@ def create_administrator(*, username: str, password: str, workspace_name: str) -
     user.save()
     create_workspace(name=workspace_name, owner=user)
     return user
+
+
+@transaction.atomic
+def add_member(*, workspace: Workspace, username: str, password: str, role: Role) -> Membership:
+    """Add somebody to a workspace; who has no account yet gets one with this password."""
+    user = User.objects.filter(username=username).first()
+    if user is None:
+        user = User(username=username)
+        if not password:
+            raise ValidationError("Nobody here has this name: give a first password as well.")
+        user.full_clean(exclude=["password"])
+        validate_password(password, user)
+        user.set_password(password)
+        user.save()
+    if user.memberships.filter(workspace=workspace).exists():
+        raise ValidationError(f"{username} is a member already.")
+    return Membership.objects.create(user=user, workspace=workspace, role=role)
 
 
 def create_api_key(
