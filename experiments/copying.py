@@ -26,7 +26,9 @@ def copy_rows(model: type[Model], columns: Sequence[str], rows: Iterable[Sequenc
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
         sql.Identifier(model._meta.db_table), sql.SQL(", ").join(map(sql.Identifier, columns))
     )
-    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+    # Django does not translate the driver's errors inside a COPY by itself.
+    translated = connection.wrap_database_errors
+    with connection.cursor() as cursor, translated, cursor.copy(statement) as copy:
         for row in rows:
             copy.write_row(row)
 

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -20,14 +20,16 @@ BLOCK = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class StoredFile:
-    """Where a file lies, relative to the files folder, and how long it is."""
+class KeptFile:
+    """A stored file and its name; `path` is relative to the files folder."""
 
+    name: str
+    mime_type: str
     path: str
     size: int
 
 
-def store_file(workspace: Workspace, file: IncomingFile) -> StoredFile:
+def store_file(workspace: Workspace, file: IncomingFile) -> KeptFile:
     """Write a file; the same content is kept once per workspace."""
     folder = Path(settings.FILES_PATH) / "attachments" / str(workspace.uid)
     folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,8 @@ def store_file(workspace: Workspace, file: IncomingFile) -> StoredFile:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    return StoredFile(str(final.relative_to(settings.FILES_PATH)), size)
+    path = str(final.relative_to(settings.FILES_PATH))
+    return KeptFile(storable(file.name), storable(file.mime_type), path, size)
 
 
 def _copy(file: IncomingFile, target: IO[bytes]) -> tuple[str, int]:
@@ -65,20 +68,11 @@ def attach_to_runs(
     workspace: Workspace, pieces: Iterable[RunPiece], ids: Mapping[UUID, int]
 ) -> None:
     """Keep the files of runs; a file sent again replaces the one of its name."""
-    rows = []
-    for piece in pieces:
-        for file in piece.files.values():
-            stored = store_file(workspace, file)
-            rows.append(
-                Attachment(
-                    workspace=workspace,
-                    run_id=ids[piece.uid],
-                    name=storable(file.name),
-                    mime_type=storable(file.mime_type),
-                    path=stored.path,
-                    size=stored.size,
-                )
-            )
+    rows = [
+        _row(workspace.pk, store_file(workspace, file), run_id=ids[piece.uid])
+        for piece in pieces
+        for file in piece.files.values()
+    ]
     if rows:
         Attachment.objects.bulk_create(
             rows,
@@ -86,3 +80,35 @@ def attach_to_runs(
             unique_fields=["run", "name"],
             update_fields=["mime_type", "path", "size"],
         )
+
+
+def attach_to_revisions(workspace_id: int, files: Mapping[int, Sequence[KeptFile]]) -> None:
+    """Note which files belong to which revisions."""
+    Attachment.objects.bulk_create(
+        _row(workspace_id, file, revision_id=revision)
+        for revision, kept in files.items()
+        for file in kept
+    )
+
+
+def _row(workspace_id: int, file: KeptFile, **owner: int) -> Attachment:
+    return Attachment(
+        workspace_id=workspace_id,
+        name=file.name,
+        mime_type=file.mime_type,
+        path=file.path,
+        size=file.size,
+        **owner,
+    )
+
+
+def files_of_revisions(ids: Sequence[int]) -> dict[int, list[KeptFile]]:
+    found: dict[int, list[KeptFile]] = {}
+    for row in Attachment.objects.filter(revision__in=ids).order_by("pk"):
+        if row.revision_id is not None:
+            found.setdefault(row.revision_id, []).append(kept_file(row))
+    return found
+
+
+def kept_file(row: Attachment) -> KeptFile:
+    return KeptFile(row.name, row.mime_type, row.path, row.size)

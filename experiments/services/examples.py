@@ -1,7 +1,7 @@
 """Writes of examples: each makes a version, and the earlier revision stays readable."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -12,6 +12,11 @@ from experiments.errors import ConflictError, InvalidError
 from experiments.ids import uuid7
 from experiments.models import DEFAULT_SPLIT, Dataset, Example, ExamplePayload, ExampleRevision
 from experiments.rawjson import dumps, loads_exact, search_text
+from experiments.services.attachments import (
+    KeptFile,
+    attach_to_revisions,
+    files_of_revisions,
+)
 from experiments.services.schemas import check_against
 from experiments.services.versions import Change, new_version
 from tiebreak.accounts.models import User
@@ -30,17 +35,23 @@ class NewExample:
     uid: UUID | None = None
     created_at: datetime | None = None
     source_run_uid: UUID | None = None
+    files: Sequence[KeptFile] = ()
 
 
 @dataclass(frozen=True)
 class ExampleChange:
-    """What to change of an example; None leaves a part as it is."""
+    """What to change of an example; None leaves a part as it is.
+
+    `keeps` says which attachments stay, by old name and new; without it new files replace all.
+    """
 
     uid: UUID
     inputs: str | None = None
     outputs: str | None = None
     metadata: str | None = None
     splits: Sequence[str] | None = None
+    files: Sequence[KeptFile] = ()
+    keeps: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -105,8 +116,10 @@ def update_examples(
     by_uid = {change.uid: change for change in changes}
     with new_version(dataset, author=author, note=note) as version:
         standing = _standing(dataset, by_uid)
+        files = files_of_revisions([row.pk for row in standing])
         states = [
-            (row.example_id, _State.changed(row, by_uid[row.example.uid])) for row in standing
+            (row.example_id, _State.changed(row, by_uid[row.example.uid], files.get(row.pk, [])))
+            for row in standing
         ]
         for _, state in states:
             check_against(dataset, state.inputs, state.outputs)
@@ -143,15 +156,18 @@ class _State:
     outputs: str | None
     metadata: str | None
     splits: list[str]
+    files: Sequence[KeptFile]
 
     @classmethod
     def of(cls, example: NewExample) -> "_State":
         metadata, named = split_off(example.metadata)
         splits = list(example.splits) or named or [DEFAULT_SPLIT]
-        return cls(example.inputs, example.outputs, metadata, splits)
+        return cls(example.inputs, example.outputs, metadata, splits, example.files)
 
     @classmethod
-    def changed(cls, row: ExampleRevision, change: ExampleChange) -> "_State":
+    def changed(
+        cls, row: ExampleRevision, change: ExampleChange, files: Sequence[KeptFile]
+    ) -> "_State":
         metadata, named = split_off(change.metadata)
         splits = list(change.splits) if change.splits is not None else named or row.splits
         return cls(
@@ -159,7 +175,19 @@ class _State:
             row.payload.outputs if change.outputs is None else change.outputs,
             row.payload.metadata if change.metadata is None else metadata,
             splits or [DEFAULT_SPLIT],
+            _kept(files, change),
         )
+
+
+def _kept(files: Sequence[KeptFile], change: ExampleChange) -> list[KeptFile]:
+    if change.keeps is None:
+        return list(change.files or files)
+    kept = {
+        name: replace(file, name=name)
+        for file in files
+        if (name := change.keeps.get(file.name)) is not None
+    }
+    return list((kept | {file.name: file for file in change.files}).values())
 
 
 def split_off(metadata: str | None) -> tuple[str | None, list[str]]:
@@ -234,4 +262,8 @@ def _write_revisions(
             (pk, state.inputs, state.outputs, state.metadata)
             for pk, (_, state) in zip(ids, states, strict=True)
         ),
+    )
+    attach_to_revisions(
+        dataset.workspace_id,
+        {pk: state.files for pk, (_, state) in zip(ids, states, strict=True) if state.files},
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from django.db import transaction
 from django.http import Http404
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -188,10 +189,10 @@ def _update_bulk(request: Request, sent: list[Fields]) -> Response:
         named = {_dataset_of_example(workspace, item.needed_uuid("id")).uid for item in sent}
     dataset = _one_dataset(workspace, list(named))
     changes = [example_change(item.needed_uuid("id"), item) for item in sent]
-    return Response(_written(update_examples(dataset=dataset, changes=changes)))
+    return Response(written_shape(update_examples(dataset=dataset, changes=changes)))
 
 
-def _written(written: Written) -> Shape:
+def written_shape(written: Written) -> Shape:
     return {
         "count": len(written.uids),
         "example_ids": written.uids,
@@ -202,22 +203,41 @@ def _written(written: Written) -> Shape:
 @api_view(["POST", "PATCH"])
 def dataset_examples(request: Request, uid: str) -> Response:
     """Examples of one dataset as a multipart body."""
-    dataset = access.dataset(workspace_of(request), uid)
-    sent = gathered(request_parts(request._request))
+    workspace = workspace_of(request)
+    dataset = access.dataset(workspace, uid)
+    sent = gathered(workspace, request_parts(request._request))
     if not sent:
         raise InvalidError("body", "holds no examples")
     if request.method == "PATCH":
-        changes = [example_change(item.uid, item.fields, item.texts) for item in sent]
-        return Response(_written(update_examples(dataset=dataset, changes=changes)))
-    return Response(_written(_add(request, dataset, sent)), status=201)
+        changes = [example_change(item.uid, item.fields, item) for item in sent]
+        return Response(written_shape(update_examples(dataset=dataset, changes=changes)))
+    return Response(written_shape(_add(request, dataset, sent)), status=201)
 
 
 def _add(request: Request, dataset: Dataset, sent: Sequence[ExampleParts]) -> Written:
     workspace = workspace_of(request)
     return add_examples(
         dataset=dataset,
-        examples=[new_example(workspace, item.fields, item.texts, item.uid) for item in sent],
+        examples=[new_example(workspace, item.fields, item) for item in sent],
     )
+
+
+@api_view(["POST"])
+def examples_upsert(request: Request) -> Response:
+    """Multipart examples that are added or changed; the first part names the dataset."""
+    workspace = workspace_of(request)
+    sent = gathered(workspace, request_parts(request._request))
+    dataset = _one_dataset(workspace, [item.fields.uuid("dataset_id") for item in sent])
+    standing = Example.objects.filter(workspace=workspace, uid__in=[item.uid for item in sent])
+    known = set(standing.values_list("uid", flat=True))
+    changes = [example_change(i.uid, i.fields, i) for i in sent if i.uid in known]
+    added = [item for item in sent if item.uid not in known]
+    with transaction.atomic():
+        parts = [_add(request, dataset, added)] if added else []
+        if changes:
+            parts.append(update_examples(dataset=dataset, changes=changes))
+    written = Written(max(part.as_of for part in parts), [item.uid for item in sent])
+    return Response(written_shape(written), status=201)
 
 
 @api_view(["POST"])

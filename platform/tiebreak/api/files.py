@@ -11,6 +11,8 @@ from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 
 from experiments.models import Attachment
+from experiments.services.run_pieces import IncomingFile
+from tiebreak.api.multipart import Part
 from tiebreak.environment import environment
 
 SALT = "tiebreak.attachment"
@@ -26,6 +28,12 @@ def link_maker(request: Request) -> Callable[[Attachment], str]:
         return base + reverse("attachment", args=[token])
 
     return link
+
+
+def incoming_file(name: str, part: Part) -> IncomingFile:
+    """The file in a part; a large one stays where it lies until it is stored."""
+    data = part.spool if part.spool is not None else part.read()
+    return IncomingFile(name, part.mime_type or "application/octet-stream", data)
 
 
 @require_safe

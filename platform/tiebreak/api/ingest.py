@@ -1,6 +1,7 @@
 """Runs and feedback coming in: multipart, JSON batches, and one by one."""
 
 from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -18,6 +19,7 @@ from experiments.services.ingest import ingest
 from experiments.services.run_pieces import IncomingFile, RunPiece
 from tiebreak.accounts.models import Workspace
 from tiebreak.api.feedback_reading import read_feedback
+from tiebreak.api.files import incoming_file
 from tiebreak.api.multipart import Part, request_parts
 from tiebreak.api.reading import json_body, object_body, to_uuid, workspace_of
 from tiebreak.api.run_reading import PAYLOADS, read_run
@@ -81,19 +83,21 @@ def runs_multipart(request: Request) -> Response:
     drafts: dict[tuple[str, str], Draft] = {}
     files: dict[str, dict[str, IncomingFile]] = {}
     envelope = Envelope()
-    for index, part in enumerate(request_parts(request._request)):
-        kind, _, rest = part.name.partition(".")
-        if kind in OPENINGS:
-            _add_part(drafts, kind, rest, index, part)
-        elif kind == "attachment":
-            uid, _, name = rest.partition(".")
-            _add_file(files, uid, name, part)
-        elif kind == "feedback":
-            _add_feedback(envelope, index, rest, part)
-        else:
-            raise ParseError(f"A part is named {part.name[:100]!r}, which means nothing here.")
-    _finish(drafts.values(), files, envelope)
-    return _store(workspace_of(request), envelope)
+    with ExitStack() as opened:
+        for index, part in enumerate(request_parts(request._request)):
+            opened.callback(part.close)
+            kind, _, rest = part.name.partition(".")
+            if kind in OPENINGS:
+                _add_part(drafts, kind, rest, index, part)
+            elif kind == "attachment":
+                uid, _, name = rest.partition(".")
+                _add_file(files, uid, name, part)
+            elif kind == "feedback":
+                _add_feedback(envelope, index, rest, part)
+            else:
+                raise ParseError(f"A part is named {part.name[:100]!r}, which means nothing here.")
+        _finish(drafts.values(), files, envelope)
+        return _store(workspace_of(request), envelope)
 
 
 def _add_part(
@@ -135,9 +139,7 @@ def _value_exactly(data: bytes) -> Any:
 def _add_file(files: dict[str, dict[str, IncomingFile]], uid: str, name: str, part: Part) -> None:
     if not name:
         raise ParseError(f"The part {part.name[:100]!r} does not name its attachment.")
-    data = part.spool if part.spool is not None else part.read()
-    file = IncomingFile(name, part.mime_type or "application/octet-stream", data)
-    files.setdefault(uid, {})[name] = file
+    files.setdefault(uid, {})[name] = incoming_file(name, part)
 
 
 def _add_feedback(envelope: Envelope, index: int, uid: str, part: Part) -> None:

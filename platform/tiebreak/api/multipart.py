@@ -56,6 +56,10 @@ class Part:
             return self.spool.read()
         return b"".join(self.pieces)
 
+    def close(self) -> None:
+        if self.spool is not None:
+            self.spool.close()
+
 
 def request_parts(request: HttpRequest) -> Iterator[Part]:
     """The parts of a request's body, one after the other; malformed data is a 400."""

@@ -81,10 +81,10 @@ def _checked(
     if trace is not None and steps[0] != trace:
         raise InvalidError("trace_id", f"is not the first run of dotted_order, {steps[0]}")
     above = steps[-2] if len(steps) > 1 else None
-    if parent != above and (opening or parent is not None):
-        said = "no parent" if parent is None else f"parent {parent}"
-        raise InvalidError("parent_run_id", f"{said} here, but {above} in dotted_order")
-    return steps[0], above
+    if opening and (parent is None) != (above is None):
+        count = len(steps)
+        raise InvalidError("parent_run_id", f"is {parent}, but dotted_order has {count} step(s)")
+    return steps[0], parent or above
 
 
 def _payloads(sent: Fields, texts: Mapping[str, str]) -> dict[str, Any]:

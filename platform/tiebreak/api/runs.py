@@ -18,6 +18,7 @@ from experiments.errors import InvalidError
 from experiments.models import Attachment, Experiment, Run
 from experiments.queries.experiment_statistics import root_counts
 from experiments.queries.feedback import figures_of_runs
+from experiments.queries.run_statistics import figures_of_set, run_statistics
 from experiments.queries.runs import RunQuestion, matching_runs, run_page
 from tiebreak import access
 from tiebreak.accounts.models import Workspace
@@ -25,8 +26,9 @@ from tiebreak.api.authentication import AnyRole
 from tiebreak.api.files import link_maker
 from tiebreak.api.ingest import create_run, update_run
 from tiebreak.api.reading import Fields, object_body, to_uuid, workspace_of
-from tiebreak.api.run_shapes import RunView, run_shape
-from tiebreak.api.shapes import Shape, attachment_shapes
+from tiebreak.api.run_shapes import FIELDS, RunView, run_shape
+from tiebreak.api.shapes import Shape, attachment_shapes, figures_shape
+from tiebreak.api.wire import moment, number
 
 MAX_PAGE = 100
 YOUNG = timedelta(seconds=30)
@@ -72,6 +74,18 @@ def runs_query(request: Request) -> Response:
             "cursors": {"next": None if ended else Cursor(page.last, given).text()},
         }
     )
+
+
+@api_view(["POST"])
+@permission_classes([AnyRole])
+def runs_stats(request: Request) -> Response:
+    rows = matching_runs(workspace_of(request), question_of(object_body(request)))
+    found = run_statistics(rows)
+    for name in ("total_cost", "prompt_cost", "completion_cost"):
+        found[name] = number(found[name])
+    found["last_run_start_time"] = moment(found["last_run_start_time"])
+    figures = figures_shape(figures_of_set(rows))
+    return Response(found | {"feedback_stats": figures, "run_facets": []})
 
 
 def question_of(body: Fields) -> RunQuestion:
@@ -132,15 +146,21 @@ def _with_needed(rows: QuerySet[Run]) -> QuerySet[Run]:
 
 
 def run_shapes(
-    request: Request, rows: Sequence[Run], select: Collection[str] | None
+    request: Request,
+    rows: Sequence[Run],
+    select: Collection[str] | None,
+    *,
+    comparison_uid: UUID | None = None,
 ) -> list[Shape]:
     workspace = workspace_of(request)
     uids = [row.uid for row in rows]
-    all_of_it = select is None
+    wanted = FIELDS.keys() if select is None else select
     figures = (
-        figures_of_runs(workspace, uids) if all_of_it or "feedback_stats" in (select or ()) else {}
+        figures_of_runs(workspace, uids, comparison_uid=comparison_uid)
+        if "feedback_stats" in wanted
+        else {}
     )
-    files = _files(rows) if all_of_it or "s3_urls" in (select or ()) else {}
+    files = _files(rows) if "s3_urls" in wanted else {}
     link = link_maker(request)
     return [
         run_shape(

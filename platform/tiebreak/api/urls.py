@@ -7,14 +7,17 @@ from django.urls import URLPattern, path
 
 from tiebreak.api import (
     comparative,
+    dataset_files,
     datasets,
     examples,
     feedback,
     files,
     info,
     ingest,
+    results,
     runs,
     sessions,
+    versions,
 )
 
 View = Callable[..., Any]
@@ -26,7 +29,15 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("datasets", datasets.datasets),
     ("datasets/comparative", comparative.comparative),
     ("datasets/comparative/<uid>", comparative.comparison),
+    ("datasets/upload", dataset_files.upload),
     ("datasets/<uid>", datasets.dataset),
+    ("datasets/<uid>/versions", versions.versions),
+    ("datasets/<uid>/versions/diff", versions.diff),
+    ("datasets/<uid>/version", versions.version),
+    ("datasets/<uid>/tags", versions.tags),
+    ("datasets/<uid>/splits", versions.splits),
+    ("datasets/<uid>/runs", results.dataset_runs),
+    ("datasets/<uid>/openai_ft", dataset_files.openai_finetuning),
     ("examples", examples.examples),
     ("examples/bulk", examples.examples_bulk),
     ("examples/<uid>", examples.example),
@@ -36,6 +47,7 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("runs/batch", ingest.runs_batch),
     ("runs/multipart", ingest.runs_multipart),
     ("runs/query", runs.runs_query),
+    ("runs/stats", runs.runs_stats),
     ("runs/<uid>", runs.run),
     ("feedback", feedback.feedback_list),
     ("feedback/<uid>", feedback.feedback),
@@ -44,6 +56,8 @@ ENDPOINTS: list[tuple[str, View]] = [
 PLATFORM: list[tuple[str, View]] = [
     ("datasets/examples/delete", examples.erase),
     ("datasets/<uid>/examples", examples.dataset_examples),
+    ("datasets/<uid>/examples/metadata", versions.example_metadata),
+    ("examples/multipart", examples.examples_upsert),
 ]
 
 
