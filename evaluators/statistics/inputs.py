@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, SupportsFloat
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +13,24 @@ Truths = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.signedinteger[Any]]
 
 
+def finite(name: str, value: float) -> float:
+    """Return a finite number as a float; ValueError for anything else, text included."""
+    if isinstance(value, SupportsFloat) and math.isfinite(value):
+        return float(value)
+    raise ValueError(f"{name} must be a finite number, not {value!r}.")
+
+
 def whole(name: str, value: float) -> int:
     """Return a count as an int; ValueError unless it is a whole number from 0 up."""
-    number = float(value)
-    if not math.isfinite(number) or number != int(number) or number < 0:
+    number = finite(name, value)
+    if number != int(number) or number < 0:
         raise ValueError(f"{name} must be a whole number from 0 up, not {value!r}.")
     return int(value)
 
 
 def fraction(name: str, value: float) -> float:
     """Return a level such as alpha or power; ValueError unless it lies between 0 and 1."""
-    number = float(value)
+    number = finite(name, value)
     if not 0 < number < 1:
         raise ValueError(f"{name} must lie between 0 and 1, not {value!r}.")
     return number
@@ -31,8 +38,8 @@ def fraction(name: str, value: float) -> float:
 
 def not_negative(name: str, value: float) -> float:
     """Return a finite number from 0 up; ValueError otherwise."""
-    number = float(value)
-    if not math.isfinite(number) or number < 0:
+    number = finite(name, value)
+    if number < 0:
         raise ValueError(f"{name} must be a number from 0 up, not {value!r}.")
     return number
 

@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import scipy
 
-from .inputs import Floats, Result, Whole, fraction, not_negative, nothing, report, whole
+from .inputs import Floats, Result, Whole, finite, fraction, not_negative, nothing, report, whole
 
 SEARCH_LIMIT = 10_000_000
 SEARCH_BLOCK = 2_000
@@ -87,7 +87,7 @@ def sample_size_repeats(
     variance += not_negative("within_var_a", within_var_a) / runs_a
     variance += not_negative("within_var_b", within_var_b) / runs_b
     quantiles = sum(power_quantiles(alpha, power))
-    if delta == 0:
+    if finite("delta", delta) == 0:
         return nothing("No number of rows shows a difference of 0.", "n", "n_raw")
     n_raw = quantiles**2 * variance / delta**2
     return report(n=max(1, math.ceil(n_raw - 1e-9)), n_raw=n_raw)
@@ -101,7 +101,7 @@ def sample_size_sign_test(true_rate: float, alpha: float = 0.05, power: float = 
     """
     z_alpha, z_power = power_quantiles(alpha, power)
     keys = ("n_decided", "exact_power_at_n", "n_exact")
-    if not 0 <= true_rate <= 1:
+    if not 0 <= finite("true_rate", true_rate) <= 1:
         raise ValueError(f"true_rate must lie in 0..1, not {true_rate!r}.")
     if true_rate == 0.5:
         return nothing("No number of rows shows an even race to be uneven.", *keys)

@@ -9,10 +9,11 @@ import numpy as np
 import scipy
 
 from .games import Game, Matrix, Pairs, add_up, identifiability
-from .inputs import Floats, Result, Whole, nothing, report
+from .inputs import Floats, Result, Whole, finite, not_negative, nothing, report
 
 ELO_PER_STRENGTH = 400 / math.log(10)
 ELO_MEAN = 1000
+POINTS = {"A": 1.0, "T": 0.5, "B": 0.0}
 STEPS = 200
 CLOSE_ENOUGH = 1e-11
 
@@ -177,16 +178,16 @@ def elo_online(
 
     For live feeds only; ValueError for another outcome. Source: Elo 1978.
     """
+    k, initial = not_negative("k", k), finite("initial", initial)
+    if not_negative("scale", scale) == 0 or not_negative("base", base) == 0:
+        raise ValueError("scale and base must be above 0.")
     rating: dict[str, float] = {}
     for game in games:
         a, b, outcome = game["a"], game["b"], game["outcome"]
-        if outcome not in ("A", "B", "T"):
+        if outcome not in POINTS:
             raise ValueError(f"outcome must be A, B or T, not {outcome!r}.")
         own, other = rating.setdefault(a, initial), rating.setdefault(b, initial)
-        if a == b:
-            continue
-        gain = k * (
-            {"A": 1.0, "T": 0.5, "B": 0.0}[outcome] - 1 / (1 + base ** ((other - own) / scale))
-        )
-        rating[a], rating[b] = own + gain, other - gain
+        gain = k * (POINTS[outcome] - 1 / (1 + base ** ((other - own) / scale)))
+        if a != b:
+            rating[a], rating[b] = own + gain, other - gain
     return report([] if rating else ["No games."], rating=rating)

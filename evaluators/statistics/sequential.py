@@ -10,6 +10,7 @@ from .inputs import (
     Floats,
     Result,
     Whole,
+    finite,
     fraction,
     not_negative,
     nothing,
@@ -162,6 +163,7 @@ def msprt_normal(
     asymptotic when sigma is estimated: use from 30 rows on. Source: Robbins 1970; Johari et al.
     """
     n, alpha = whole("n", n), fraction("alpha", alpha)
+    mean, null = finite("mean", mean), finite("null", null)
     variance, prior = not_negative("sigma", sigma) ** 2, not_negative("tau", tau) ** 2
     keys = ("likelihood_ratio", "p", "low", "high")
     if n == 0:
