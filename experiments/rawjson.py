@@ -39,6 +39,11 @@ def dumps(value: Any) -> str:
     return simplejson.dumps(value, use_decimal=True, separators=(",", ":"), allow_nan=False)
 
 
+def dumps_pretty(value: Any) -> str:
+    """Write JSON for reading: indented, letters of every script as they are."""
+    return simplejson.dumps(value, use_decimal=True, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 def is_json(text: bytes) -> bool:
     """Say whether a text is one JSON value, quickly."""
     try:

@@ -20,8 +20,8 @@ def seconds_to_wait(username: str, address: str) -> int:
     failures, last = cache.get(_key(username, address), (0, 0.0))
     if failures < FREE_TRIES:
         return 0
-    wait = min(LONGEST_WAIT, 2 ** (int(failures) - FREE_TRIES + 1))
-    return max(0, round(float(last) + wait - time.time()))
+    wait: int = min(LONGEST_WAIT, 2 ** (failures - FREE_TRIES + 1))
+    return max(0, round(last + wait - time.time()))
 
 
 def note_failure(username: str, address: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -12,9 +12,11 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from evaluators.statistics.verdict import Verdict
-from experiments.models import ComparisonSide
+from experiments.models import ComparisonSide, Feedback
 from experiments.queries.comparison_table import Row
 from experiments.queries.outcome_counts import OutcomeCounts
+from experiments.rawjson import dumps_pretty, loads_exact
+from experiments.texts import text_of
 from tiebreak.web.address import with_changes
 
 register = template.Library()
@@ -121,6 +123,38 @@ def interval_axis(verdict: Verdict) -> dict[str, Any]:
 def row_link(row: Row, query: QueryDict) -> str:
     """The address of the page with this row's drawer open."""
     return with_changes(query, {"row": row.key})
+
+
+@register.filter
+def get(mapping: Mapping[str, Any], key: str) -> Any:
+    """The value of a key, None without it."""
+    return mapping.get(key)
+
+
+@register.filter
+def last_line(text: str) -> str:
+    """The last line of a traceback: the error itself."""
+    return text.strip().rpartition("\n")[2][:300]
+
+
+@register.filter
+def score_label(feedback: Feedback) -> str:
+    """A score as it was sent, else the value."""
+    if feedback.score_text is not None:
+        return feedback.score_text
+    return text_of(feedback.value) or "–"
+
+
+@register.filter
+def comment_text(feedback: Feedback) -> str:
+    """The comment, empty without one."""
+    return text_of(feedback.comment) or ""
+
+
+@register.filter
+def pretty(payload: str | None) -> str:
+    """A JSON text laid out over lines, with its keys in the order sent."""
+    return "–" if payload is None else dumps_pretty(loads_exact(payload))
 
 
 @register.filter

@@ -20,11 +20,11 @@ from experiments.queries.verdict_card import verdict_of
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.dataset_tabs import tabs_of
+from tiebreak.web.datasets import paging_links, place_of
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
 from tiebreak.web.launching import LaunchForm, launch_context, start
 
-SIZE = 25
 FIELD_OF = {"evaluators": "evaluator", "settings": "evaluator", "experiments": "experiment_a"}
 
 
@@ -67,15 +67,15 @@ def comparisons_page(
     request: HtmxHttpRequest, dataset: Dataset, form: LaunchForm | None
 ) -> HttpResponse:
     """The tab; with a form that was refused, status 422."""
-    page = comparisons_of(dataset, size=SIZE, after=request.GET.get("after", ""))
+    page = comparisons_of(dataset, **place_of(request))
     data = request.POST if form is not None else request.GET
     context = {
         "section": "datasets",
         "dataset": dataset,
         "tabs": tabs_of(dataset, "comparisons"),
         "lines": _lines(page.rows),
-        "older": page.next_cursor,
-        "polls": any(line.job and line.job.is_open for line in page.rows),
+        "polls": any(row.job and row.job.is_open for row in page.rows),
+        **paging_links(request, page.newer, page.older),
         **launch_context(dataset, data, form),
     }
     status = 422 if form is not None else 200

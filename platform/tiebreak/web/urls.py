@@ -3,13 +3,34 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from tiebreak.web import accounts, comparisons, dataset_comparisons, launching, workspace
+from tiebreak.web import (
+    accounts,
+    comparisons,
+    dataset_comparisons,
+    datasets,
+    experiments,
+    launching,
+    sdk_links,
+    workspace,
+)
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="dataset_list"), name="home"),
     path("sign-in", accounts.sign_in, name="sign_in"),
     path("sign-out", accounts.sign_out, name="sign_out"),
     path("setup", accounts.setup, name="setup"),
+    path("datasets", datasets.dataset_list, name="dataset_list"),
+    path("datasets/new", datasets.dataset_create, name="dataset_create"),
+    path("datasets/sample", datasets.sample_load, name="sample_load"),
+    path("uploads/new", datasets.dataset_list, name="upload_new"),
+    path("datasets/<uuid:uid>", datasets.dataset_detail, name="dataset_detail"),
+    path("datasets/<uuid:uid>/delete", datasets.dataset_delete, name="dataset_delete"),
+    path("datasets/<uuid:uid>/versions", datasets.dataset_versions, name="dataset_versions"),
+    path(
+        "datasets/<uuid:uid>/experiments",
+        datasets.dataset_experiments,
+        name="dataset_experiments",
+    ),
     path(
         "datasets/<uuid:uid>/pairwise",
         dataset_comparisons.dataset_comparisons,
@@ -25,6 +46,18 @@ urlpatterns = [
         launching.launch_forecast,
         name="comparison_forecast",
     ),
+    path("experiments", experiments.experiment_list, name="experiment_list"),
+    path("experiments/<uuid:uid>", experiments.experiment_detail, name="experiment_detail"),
+    path("experiments/<uuid:uid>/delete", experiments.experiment_delete, name="experiment_delete"),
+    path(
+        "experiments/<uuid:uid>/evaluate",
+        experiments.experiment_evaluate,
+        name="experiment_evaluate",
+    ),
+    path(
+        "evaluations/<uuid:uid>/do/<str:step>", experiments.evaluation_step, name="evaluation_step"
+    ),
+    path("runs/<uuid:uid>", experiments.run_detail, name="run_detail"),
     path("comparisons/<uuid:uid>", comparisons.comparison_detail, name="comparison_detail"),
     path("comparisons/<uuid:uid>/delete", comparisons.comparison_delete, name="comparison_delete"),
     path(
@@ -40,4 +73,9 @@ urlpatterns = [
     path("settings/models", workspace.providers, name="provider_list"),
     path("settings/models/<uuid:uid>", workspace.provider_edit, name="provider_edit"),
     path("settings/models/<uuid:uid>/remove", workspace.provider_remove, name="provider_remove"),
+    path("o/<uuid:tenant>/projects/p/<uuid:session>", sdk_links.project_link),
+    path("o/<uuid:tenant>/projects/p/<uuid:session>/r/<uuid:run>", sdk_links.project_link),
+    path("o/<uuid:tenant>/datasets/<uuid:uid>", sdk_links.dataset_link),
+    path("o/<uuid:tenant>/datasets/<uuid:uid>/e/<uuid:example>", sdk_links.dataset_link),
+    path("o/<uuid:tenant>/datasets/<uuid:uid>/compare", sdk_links.compare_link),
 ]

@@ -1,0 +1,121 @@
+"""What the pages of datasets list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
+
+from experiments.models import (
+    Comparison,
+    Dataset,
+    DatasetVersion,
+    Example,
+    ExampleRevision,
+    Experiment,
+)
+from experiments.queries.examples import revisions_at
+from experiments.queries.paging import Slice, page_by_time
+from experiments.rawjson import loads_exact
+from experiments.texts import text_of
+from tiebreak.accounts.models import Workspace
+
+
+def dataset_list(
+    workspace: Workspace, *, q: str, size: int, after: str = "", before: str = ""
+) -> Slice[Dataset]:
+    """Datasets by last change, with what hangs on each."""
+    rows = Dataset.objects.filter(workspace=workspace).annotate(
+        experiments_count=_count(Experiment), comparisons_count=_count(Comparison)
+    )
+    if q:
+        rows = rows.filter(name__icontains=q)
+    return page_by_time(rows, "modified_at", size=size, after=after, before=before)
+
+
+def _count(model: type[Experiment] | type[Comparison]) -> Subquery:
+    rows = model.objects.filter(dataset=OuterRef("pk")).order_by().values("dataset")
+    return Subquery(rows.annotate(total=Count("pk")).values("total"), output_field=IntegerField())
+
+
+@dataclass(frozen=True)
+class ExampleRow:
+    """An example as a list shows it."""
+
+    example: Example
+    revision: ExampleRevision
+    input: str | None
+    reference: str | None
+    metadata: dict[str, object]
+
+
+@dataclass(frozen=True)
+class ExamplePage:
+    """Examples in the dataset's order; the cursors are example keys."""
+
+    rows: list[ExampleRow]
+    newer: str
+    older: str
+
+
+def example_page(
+    dataset: Dataset,
+    *,
+    q: str = "",
+    split: str = "",
+    as_of: datetime | None = None,
+    size: int,
+    after: str = "",
+    before: str = "",
+) -> ExamplePage:
+    """A page of examples as they stood at a moment."""
+    rows = revisions_at(ExampleRevision.objects.filter(dataset=dataset), as_of)
+    if q:
+        rows = rows.filter(search__icontains=q)
+    if split:
+        rows = rows.filter(splits__contains=[split])
+    return _example_slice(rows.select_related("example", "payload"), size, after, before)
+
+
+def _example_slice(
+    rows: QuerySet[ExampleRevision], size: int, after: str, before: str
+) -> ExamplePage:
+    back = before.isdigit() and len(before) < 19
+    onward = not back and after.isdigit() and len(after) < 19
+    if back:
+        rows = rows.filter(example__lt=int(before))
+    elif onward:
+        rows = rows.filter(example__gt=int(after))
+    found = list(rows.order_by("-example_id" if back else "example_id")[: size + 1])
+    more, shown = len(found) > size, found[:size][::-1] if back else found[:size]
+    newer = str(shown[0].example_id) if shown and (more if back else onward) else ""
+    older = str(shown[-1].example_id) if shown and (back or more) else ""
+    return ExamplePage([_example_row(row) for row in shown], newer, older)
+
+
+def _example_row(revision: ExampleRevision) -> ExampleRow:
+    payload = revision.payload
+    return ExampleRow(
+        example=revision.example,
+        revision=revision,
+        input=text_of(payload.inputs),
+        reference=text_of(payload.outputs),
+        metadata=loads_exact(payload.metadata) if payload.metadata else {},
+    )
+
+
+def splits_of(dataset: Dataset) -> list[str]:
+    """The names of the splits that the standing examples are in."""
+    rows = ExampleRevision.objects.filter(dataset=dataset, valid_to=None)
+    return sorted(
+        {split for splits in rows.values_list("splits", flat=True).distinct() for split in splits}
+    )
+
+
+def version_page(
+    dataset: Dataset, *, size: int, after: str = "", before: str = ""
+) -> Slice[DatasetVersion]:
+    """Versions, the newest first."""
+    rows = dataset.versions.select_related("author")
+    return page_by_time(rows, "as_of", size=size, after=after, before=before)
