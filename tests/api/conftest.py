@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.filterwarnings("ignore::DeprecationWarning"))
-            item.add_marker(pytest.mark.filterwarnings("ignore::UserWarning:langsmith"))
+            item.add_marker(pytest.mark.filterwarnings("ignore::UserWarning"))
 
 
 @pytest.fixture(scope="session")
