@@ -14,7 +14,7 @@ from evaluators.base import (
     Row,
     StringEvaluator,
 )
-from evaluators.columns import all_text, plain_columns
+from evaluators.columns import text_columns
 from evaluators.define import evaluator
 from evaluators.kinds import About
 from evaluators.texts import nfc
@@ -83,8 +83,8 @@ class _Distance(Evaluator):
         return {"score": 1.0 - distance if self.as_similarity else distance}
 
     def _measure_rows(self, rows: Sequence[Row], *names: str) -> list[Result]:
-        columns = plain_columns(rows, *names)
-        if columns is None or not all_text(*columns):
+        columns = text_columns(rows, *names)
+        if columns is None:
             return Evaluator._evaluate_rows(self, rows)
         return [{"score": score} for score in self._measure_columns(*columns)]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from evaluators.base import Evaluator, Result, Row, StringEvaluator
-from evaluators.columns import all_text, plain_columns
+from evaluators.columns import text_columns
 from evaluators.define import evaluator
 from evaluators.distances import METRICS, metric_function
 from evaluators.json_reading import (
@@ -27,6 +27,9 @@ from evaluators.kinds import About
 _PARTIAL = About("Close what was cut off instead of calling it no JSON.")
 # The default metric takes time in the product of the lengths.
 LONGEST = 20_000
+SHORT = 500
+_LONG_NUMBER = b"0" * 19
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 
 
 @evaluator("json_validity", title="JSON validity")
@@ -51,19 +54,22 @@ class JsonValidityEvaluator(StringEvaluator):
         return {"score": 1}
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
-        columns = plain_columns(rows, "prediction")
-        if columns is None or not all_text(*columns):
+        columns = text_columns(rows, "prediction")
+        if columns is None:
             return Evaluator._evaluate_rows(self, rows)
-        return [self._quickly(text) for text in columns[0]]
+        return self._quickly(columns[0])
 
-    def _quickly(self, text: str) -> Result:
+    def _quickly(self, texts: Sequence[str]) -> list[Result]:
         from orjson import JSONDecodeError, loads
 
-        try:
-            loads(text)
-        except JSONDecodeError:
-            return self._safe_row({"prediction": text})
-        return {"score": 1}
+        results: list[Result] = []
+        for text in texts:
+            try:
+                loads(text)
+                results.append({"score": 1})
+            except JSONDecodeError:
+                results.append(self._safe_row({"prediction": text}))
+        return results
 
 
 def parsed_reference(reference: Any) -> Any:
@@ -127,6 +133,16 @@ class JsonEqualityEvaluator(StringEvaluator):
             return {"score": 0, "reasoning": f"The prediction is not JSON: {error}"}
         return {"score": self._compare(found, wanted)}
 
+    def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
+        columns = text_columns(rows, "prediction", "reference")
+        if columns is None or self.operator or self.allow_partial:
+            return Evaluator._evaluate_rows(self, rows)
+        equal = quick_equalities(columns[0], columns[1], self.list_order)
+        return [
+            self._safe_row(row) if same is None else {"score": same}
+            for row, same in zip(rows, equal, strict=True)
+        ]
+
     def _compare(self, found: Any, wanted: Any) -> Any:
         if self.operator is None:
             return int(same(found, wanted, self.list_order))
@@ -136,6 +152,40 @@ class JsonEqualityEvaluator(StringEvaluator):
             found, wanted = _sorted(found), _sorted(wanted)
         result = self.operator(found, wanted)
         return int(result) if isinstance(result, bool) else result
+
+
+def quick_equalities(
+    ones: Sequence[str], others: Sequence[str], list_order: str
+) -> Iterator[int | None]:
+    """Whether JSON texts are equal pair by pair, None for pairs that need a closer look."""
+    from orjson import JSONDecodeError, loads
+
+    for one, other in zip(ones, others, strict=True):
+        try:
+            found, wanted = loads(one), loads(other)
+        except JSONDecodeError:
+            yield None
+            continue
+        if (
+            type(wanted) is list
+            or list_order == "ignore"
+            or (len(one) + len(other) > SHORT and (may_be_deep(one) or may_be_deep(other)))
+        ):
+            yield None
+        elif found != wanted:
+            yield 0
+        else:
+            yield 1 if _is_plain(f"{one},{other}") else None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether equality of values read by orjson is beyond doubt.
+
+    It rounds whole numbers of more than 64 bits, and Python holds true to equal 1.
+    """
+    if "true" in text or "false" in text:
+        return False
+    return _LONG_NUMBER not in text.encode("utf-8", "surrogatepass").translate(_DIGITS)
 
 
 def same(one: Any, other: Any, list_order: str = "top") -> bool:

@@ -1,0 +1,173 @@
+"""CPU time per row of our batch form against langchain-classic, both in this one run.
+
+Needs langchain-classic and langchain-community beside our own dependencies:
+
+    python benchmarks/evaluators.py
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import string
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from evaluators import load_evaluator
+
+ROUNDS = 5
+CHANCE = random.Random(20260101)
+
+
+@dataclass(frozen=True)
+class Race:
+    """One kind with its settings and rows, and how many times faster ours has to be."""
+
+    title: str
+    kind: str
+    settings: dict[str, Any]
+    rows: list[dict[str, Any]]
+    wanted: float
+    theirs_at_most: int = 2000
+
+
+def text(length: int) -> str:
+    """Words of random letters."""
+    return "".join(CHANCE.choices(string.ascii_lowercase + "   ", k=length))
+
+
+def edited(original: str) -> str:
+    """A text with a tenth of its characters changed."""
+    characters = list(original)
+    for place in CHANCE.sample(range(len(characters)), max(1, len(characters) // 10)):
+        characters[place] = CHANCE.choice(string.ascii_lowercase)
+    return "".join(characters)
+
+
+def text_rows(length: int, count: int) -> list[dict[str, Any]]:
+    """Pairs of a text and an edited one."""
+    texts = [text(length) for _ in range(count)]
+    return [{"prediction": edited(one), "reference": one} for one in texts]
+
+
+def record(number: int) -> dict[str, Any]:
+    """A small record as models return it."""
+    return {
+        "id": number,
+        "name": text(12),
+        "tags": [text(5), text(7)],
+        "score": CHANCE.random(),
+        "address": {"street": text(15), "zip": str(CHANCE.randrange(10_000, 99_999))},
+    }
+
+
+def json_rows(count: int, with_reference: bool = True) -> list[dict[str, Any]]:
+    """Records as JSON texts, every other one equal to its reference."""
+    rows = []
+    for number in range(count):
+        one = record(number)
+        other = {**one, "name": "changed"} if number % 2 else dict(reversed(one.items()))
+        reference = {"reference": json.dumps(one)} if with_reference else {}
+        rows.append({"prediction": json.dumps(other), **reference})
+    return rows
+
+
+SCHEMA = {
+    "type": "object",
+    "required": ["id", "name", "tags", "score", "address"],
+    "properties": {
+        "id": {"type": "integer", "minimum": 0},
+        "name": {"type": "string", "minLength": 1},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "score": {"type": "number", "minimum": 0, "maximum": 1},
+        "address": {
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "zip": {"type": "string"}},
+        },
+    },
+}
+
+
+def races() -> list[Race]:
+    """What is measured, and the least ratio that is wanted."""
+    exact = text_rows(60, 1000)
+    for row in exact[::2]:
+        row["prediction"] = "".join(row["reference"])
+    levenshtein = {"distance": "levenshtein"}
+    schema_rows = [{**row, "reference": SCHEMA} for row in json_rows(2000, with_reference=False)]
+    return [
+        Race(
+            "levenshtein, 20 characters", "string_distance", levenshtein, text_rows(20, 5000), 100
+        ),
+        Race(
+            "levenshtein, 200 characters", "string_distance", levenshtein, text_rows(200, 3000), 10
+        ),
+        Race(
+            "levenshtein, 2,000 characters",
+            "string_distance",
+            levenshtein,
+            text_rows(2000, 400),
+            1.2,
+        ),
+        Race(
+            "jaro_winkler, 200 characters",
+            "string_distance",
+            {"distance": "jaro_winkler"},
+            text_rows(200, 3000),
+            8,
+        ),
+        Race("exact_match", "exact_match", {}, exact, 8),
+        Race("json_equality", "json_equality", {}, json_rows(3000), 4),
+        Race("json_validity", "json_validity", {}, json_rows(3000, with_reference=False), 4),
+        Race("json_schema_validation", "json_schema_validation", {}, schema_rows, 30, 300),
+    ]
+
+
+def best(run: Callable[[], Any], rows: int) -> float:
+    """Seconds of CPU per row, the best of a few rounds."""
+    times = []
+    repeats = max(1, 5000 // rows)
+    for _ in range(ROUNDS):
+        gc.collect()
+        start = time.process_time()
+        for _ in range(repeats):
+            run()
+        times.append(time.process_time() - start)
+    return min(times) / rows / repeats
+
+
+def one_by_one(evaluator: Any, rows: list[dict[str, Any]]) -> list[Any]:
+    """LangChain's string evaluators have no batch form: a loop over calls."""
+    return [evaluator.evaluate_strings(**row) for row in rows]
+
+
+def main() -> int:
+    """Print a table of ratios; 1 if one is lower than wanted."""
+    from langchain_classic.evaluation import load_evaluator as load_theirs
+
+    failed = 0
+    print(f"{'':32}{'ours':>12}{'LangChain':>12}{'ratio':>9}{'wanted':>9}")
+    for race in races():
+        ours = load_evaluator(race.kind, **race.settings)
+        theirs = load_theirs(race.kind, **race.settings)
+        few = race.rows[: race.theirs_at_most]
+        our_time = best(lambda: ours.evaluate_batch(race.rows), len(race.rows))  # noqa: B023
+        their_time = best(lambda: one_by_one(theirs, few), len(few))  # noqa: B023
+        ratio = their_time / our_time
+        failed += ratio < race.wanted
+        print(
+            f"{race.title:32}{our_time * 1e6:>9.2f} µs{their_time * 1e6:>9.2f} µs"
+            f"{ratio:>9.1f}{race.wanted:>9g}{'' if ratio >= race.wanted else '  too slow'}"
+        )
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
