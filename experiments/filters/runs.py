@@ -7,15 +7,18 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, FloatField, OuterRef, Q, QuerySet, TextField
-from django.db.models.fields.json import (
-    KeyTextTransform,
-    KeyTransform,
-    KeyTransformGt,
-    KeyTransformGte,
-    KeyTransformLt,
-    KeyTransformLte,
+from django.db.models import (
+    Exists,
+    F,
+    FloatField,
+    JSONField,
+    OuterRef,
+    Q,
+    QuerySet,
+    TextField,
+    Value,
 )
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.db.models.functions import Cast, Extract
 from django.db.models.lookups import (
     Exact,
@@ -46,12 +49,6 @@ _ORDERED: dict[str, Any] = {
     "gte": GreaterThanOrEqual,
     "lt": LessThan,
     "lte": LessThanOrEqual,
-}
-_NUMERIC = {
-    "gt": KeyTransformGt,
-    "gte": KeyTransformGte,
-    "lt": KeyTransformLt,
-    "lte": KeyTransformLte,
 }
 _TEXTS = {"name": "name", "run_type": "run_type", "status": "status", "thread_id": "thread_id"}
 _IDS = {
@@ -269,8 +266,8 @@ def _metadata_value(call: Call, key: str, value: Any) -> Q:
         return Q(IsNull(path, True)) if value is None else _equal(key, value)
     if call.operator == "neq":
         return Q(IsNull(path, False)) if value is None else ~_equal(key, value)
-    if isinstance(value, int | float) and call.operator in _NUMERIC:
-        return Q(_NUMERIC[call.operator](KeyTransform(key, "metadata"), value))
+    if isinstance(value, int | float):
+        return _ordered(call, KeyTransform(key, "metadata"), Value(value, JSONField()))
     return _ordered(call, path, str(value))
 
 

@@ -19,6 +19,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from experiments.errors import ConflictError, InvalidError
+from experiments.filters.grammar import FilterError
 from experiments.rawjson import NotJsonError, dumps, loads_exact
 from tiebreak.api.bodies import read_body
 
@@ -108,6 +109,8 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
     """Answer every refusal with `{"detail": ...}`; anything unforeseen stays a 500."""
     set_rollback()
     match error:
+        case FilterError():
+            return Response({"detail": str(error), "position": error.position}, status=400)
         case InvalidError():
             return Response({"detail": str(error), "field": error.field}, status=422)
         case NotJsonError():
