@@ -107,6 +107,11 @@ class Supervisor:
         return f"http://{host}:{self.env.port}"
 
     @property
+    def sdk_endpoint(self) -> str:
+        """On this machine the SDK keeps the port in the links it prints only after a user name."""
+        return f"{self.address.replace('://', '://tiebreak@', 1)}/api"
+
+    @property
     def data(self) -> Path:
         return self.env.data_path
 
@@ -202,7 +207,7 @@ class Supervisor:
         seconds = time.monotonic() - self.began
         print(f"Tiebreak is ready at {self.address} (after {seconds:.1f} s)", flush=True)
         print(f"  data in     {self.data}", flush=True)
-        print(f"  SDK scripts LANGSMITH_ENDPOINT={self.address}/api", flush=True)
+        print(f"  SDK scripts LANGSMITH_ENDPOINT={self.sdk_endpoint}", flush=True)
         self._manage("first_steps", f"--address={self.address}")
 
     def watch(self) -> None:
