@@ -30,6 +30,7 @@ from evaluators.errors import (
     RateLimited,
     UnreadableReply,
 )
+from evaluators.fallbacks import with_fallbacks
 from evaluators.json_schema import JsonSchemaEvaluator
 from evaluators.json_values import (
     JsonEditDistanceEvaluator,
@@ -57,6 +58,7 @@ from evaluators.llm import (
     principle,
     principles,
 )
+from evaluators.llm.fallback import with_retries
 from evaluators.nearer import (
     BetterScoreWins,
     NearerByStringDistance,
@@ -135,4 +137,6 @@ __all__ = [
     "principle",
     "principles",
     "row_error",
+    "with_fallbacks",
+    "with_retries",
 ]

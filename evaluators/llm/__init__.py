@@ -1,5 +1,6 @@
 """Judges: models, prompts, and the reading of replies."""
 
+from evaluators.llm.adapters import as_model
 from evaluators.llm.criteria import Criteria
 from evaluators.llm.judge import (
     CriteriaEvalChain,
@@ -8,7 +9,7 @@ from evaluators.llm.judge import (
     ScoreStringEvalChain,
 )
 from evaluators.llm.judging import Judged, Unasked
-from evaluators.llm.models import Message, Model, Prompt, Reply, as_model
+from evaluators.llm.models import Message, Model, Prompt, Reply
 from evaluators.llm.pairwise import LabeledPairwiseStringEvalChain, PairwiseStringEvalChain
 from evaluators.llm.principles import ConstitutionalPrinciple, principle, principles
 from evaluators.llm.prompting import fenced, fill

@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar
 from evaluators.base import Evaluator, Result, Row
 from evaluators.errors import UnreadableReply
 from evaluators.kinds import About
-from evaluators.llm.models import Message, Prompt, Reply, as_model
+from evaluators.llm.adapters import as_model
+from evaluators.llm.models import Message, Prompt, Reply
 from evaluators.llm.prompting import fenced, fill, prompt_file, variables
 
 _CALLS_AT_ONCE = 8

@@ -8,6 +8,7 @@ from typing import Any
 from evaluators.errors import (
     BadKey,
     ContextOverflow,
+    MissingExtra,
     ModelError,
     ModelTimeout,
     ProviderError,
@@ -25,6 +26,8 @@ def as_model_error(error: Exception) -> ModelError:
     """One of our errors for any exception of a call."""
     if isinstance(error, ModelError):
         return error
+    if isinstance(error, MissingExtra):
+        raise error
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return _by_status(error, status)
