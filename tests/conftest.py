@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from experiments.models import Comparison
+from tests.engine.processes import Worker
 from tests.factories import (
     make_comparison,
     make_dataset,
@@ -47,3 +51,11 @@ def comparison(workspace: Workspace) -> Comparison:
     a = make_experiment(dataset, ["4", "Paris", "green"], name="system a")
     b = make_experiment(dataset, ["5", "London", "blue"], name="system b")
     return make_comparison(a, b)
+
+
+@pytest.fixture(scope="session")
+def worker(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    """A Celery worker in a process of its own, on this test session's database."""
+    log: Path = tmp_path_factory.mktemp("worker") / "worker.log"
+    with Worker(log=log) as running:
+        yield running

@@ -58,7 +58,7 @@ def example_ids(dataset: Dataset) -> list[UUID]:
 
 
 def make_experiment(
-    dataset: Dataset, outputs: Sequence[str | None | Exception], *, name: str = ""
+    dataset: Dataset, outputs: Sequence[str | Exception | None], *, name: str = ""
 ) -> Experiment:
     """An experiment with one run per example; None leaves a run out, an exception fails it."""
     experiment = Experiment.objects.create(

@@ -1,7 +1,7 @@
 """A real PostgreSQL and a real broker for the tests, on sockets in a short temporary folder.
 
-Loaded by `-p tests.services`, before Django's settings are read; workers of pytest-xdist inherit
-the addresses.
+Loaded by `-p tests.services`, before Django's settings are read. Workers of pytest-xdist share
+both servers: each has a database of its own, and a broker database of its own.
 """
 
 import atexit
@@ -9,6 +9,8 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+
+STARTED = "TIEBREAK_TEST_SERVICES"
 
 
 def start() -> None:
@@ -22,7 +24,7 @@ def start() -> None:
         start_valkey(folder / "vk", folder / "v", folder / "vk.log"),
     ]
     os.environ["TIEBREAK_DATABASE_URL"] = database_url(folder / "s")
-    os.environ["TIEBREAK_BROKER_URL"] = broker_url(folder / "v")
+    os.environ[STARTED] = broker_url(folder / "v")
     os.environ["TIEBREAK_SECRET_KEY"] = "only for tests"
     os.environ["TIEBREAK_DATA_DIR"] = str(folder / "data")
 
@@ -34,6 +36,8 @@ def start() -> None:
     atexit.register(stop)
 
 
-if "TIEBREAK_TEST_SERVICES" not in os.environ:
-    os.environ["TIEBREAK_TEST_SERVICES"] = "started"
+if STARTED not in os.environ:
     start()
+number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+os.environ["TIEBREAK_BROKER_URL"] = f"{os.environ[STARTED]}?virtual_host={number}"
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"

@@ -26,7 +26,7 @@ def verdict(prompt: str) -> str:
 
 
 def answer(prompt: str) -> tuple[int, dict[str, str], bytes]:
-    """A scripted reply whose `has` is in the prompt and whose `times` are not used up, else ours."""
+    """A scripted reply whose `has` is in the prompt and whose `times` are left, else ours."""
     for number, rule in enumerate(script):
         if str(rule.get("has", "")) in prompt and stats[f"rule{number}"] < int(
             str(rule.get("times", 1 << 30))
@@ -96,7 +96,11 @@ async def respond(head: str, reader: asyncio.StreamReader, writer: asyncio.Strea
 
 
 def send(writer: asyncio.StreamWriter, status: int, headers: dict[str, str], body: bytes) -> None:
-    lines = [f"HTTP/1.1 {status} X", "Content-Type: application/json", f"Content-Length: {len(body)}"]
+    lines = [
+        f"HTTP/1.1 {status} X",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    ]
     lines += [f"{name}: {value}" for name, value in headers.items()]
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode() + body)
 

@@ -112,7 +112,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 def cache_location(url: str) -> str:
     """Celery's spelling of a Redis socket address, in the spelling of the Redis client."""
-    return url.replace("redis+socket://", "unix://", 1)
+    return url.replace("redis+socket://", "unix://", 1).replace("virtual_host=", "db=")
 
 
 CACHES = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.models import Game, Job, Judgment, JudgeReply, Order, QueueItem
+from experiments.models import Game, Job, JudgeReply, Judgment, Order, QueueItem
 from experiments.queries.outcome_counts import outcome_counts
 from experiments.tasks import hint, plan
 from tests.engine.processes import StubJudge, Worker, eventually
