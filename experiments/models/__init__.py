@@ -1,5 +1,11 @@
 """The nouns of the product as tables."""
 
+from experiments.models.annotation import (
+    AnnotationQueue,
+    FeedbackConfig,
+    FeedbackToken,
+    QueuedRun,
+)
 from experiments.models.comparisons import (
     Comparison,
     ComparisonEvaluator,
@@ -28,10 +34,12 @@ from experiments.models.evaluators import Evaluator, Provider
 from experiments.models.feedback import Feedback
 from experiments.models.jobs import Evaluation, Job, JudgeReply, Lane, QueueItem
 from experiments.models.runs import Attachment, Experiment, Run, RunPayload
+from experiments.models.sharing import SharedLink
 
 __all__ = [
     "DEFAULT_SPLIT",
     "MAX_NAME",
+    "AnnotationQueue",
     "Attachment",
     "Comparison",
     "ComparisonEvaluator",
@@ -47,6 +55,8 @@ __all__ = [
     "ExampleRevision",
     "Experiment",
     "Feedback",
+    "FeedbackConfig",
+    "FeedbackToken",
     "Game",
     "Job",
     "JudgeReply",
@@ -59,7 +69,9 @@ __all__ = [
     "Pair",
     "Provider",
     "QueueItem",
+    "QueuedRun",
     "Run",
     "RunPayload",
+    "SharedLink",
     "Upload",
 ]
