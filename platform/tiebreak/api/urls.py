@@ -6,17 +6,23 @@ from typing import Any
 from django.urls import URLPattern, path
 
 from tiebreak.api import (
+    annotation_queues,
     comparative,
+    comparisons,
     dataset_files,
     datasets,
+    evaluations,
     examples,
     feedback,
+    feedback_configs,
+    feedback_tokens,
     files,
     info,
     ingest,
     results,
     runs,
     sessions,
+    sharing,
     versions,
 )
 
@@ -36,6 +42,7 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("datasets/<uid>/version", versions.version),
     ("datasets/<uid>/tags", versions.tags),
     ("datasets/<uid>/splits", versions.splits),
+    ("datasets/<uid>/share", sharing.dataset_share),
     ("datasets/<uid>/runs", results.dataset_runs),
     ("datasets/<uid>/openai_ft", dataset_files.openai_finetuning),
     ("examples", examples.examples),
@@ -49,8 +56,30 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("runs/query", runs.runs_query),
     ("runs/stats", runs.runs_stats),
     ("runs/<uid>", runs.run),
+    ("runs/<uid>/share", sharing.run_share),
     ("feedback", feedback.feedback_list),
+    ("feedback/tokens", feedback_tokens.feedback_tokens),
     ("feedback/<uid>", feedback.feedback),
+    ("feedback-configs", feedback_configs.feedback_configs),
+    ("annotation-queues", annotation_queues.annotation_queues),
+    ("annotation-queues/<uid>", annotation_queues.annotation_queue),
+    ("annotation-queues/<uid>/runs", annotation_queues.queue_runs),
+    ("annotation-queues/<uid>/runs/by-key", annotation_queues.queue_runs_by_key),
+    ("annotation-queues/<uid>/run/<int:index>", annotation_queues.queue_run_at),
+    ("annotation-queues/<uid>/runs/<run_uid>", annotation_queues.queue_run),
+    ("public/<token>/datasets", sharing.public_dataset),
+    ("public/<token>/examples", sharing.public_examples),
+    ("public/<token>/datasets/sessions", sharing.public_sessions),
+    ("public/<token>/run", sharing.public_run),
+    ("public/<token>/run/<uid>", sharing.public_run),
+    ("public/<token>/runs/query", sharing.public_runs),
+    ("comparisons", comparisons.comparisons),
+    ("comparisons/<uid>", comparisons.comparison),
+    ("comparisons/<uid>/rows", comparisons.comparison_rows),
+    ("comparisons/<uid>/<step>", comparisons.comparison_step),
+    ("evaluators", evaluations.evaluator_kinds),
+    ("experiments/<uid>/evaluations", evaluations.evaluate_experiment),
+    ("evaluations/<uid>", evaluations.evaluation),
 ]
 
 PLATFORM: list[tuple[str, View]] = [
@@ -67,6 +96,8 @@ def _routes(prefix: str, endpoints: list[tuple[str, View]]) -> list[URLPattern]:
 
 urlpatterns: list[URLPattern] = [
     path("blobs/<token>", files.attachment, name="attachment"),
+    path("feedback/tokens/<uid>", feedback_tokens.feedback_by_token, name="feedback_token"),
+    path("v1/feedback/tokens/<uid>", feedback_tokens.feedback_by_token),
     *_routes("v1/platform/", PLATFORM),
     *_routes("v1/", ENDPOINTS),
     *_routes("", ENDPOINTS),

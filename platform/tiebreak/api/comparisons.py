@@ -1,0 +1,247 @@
+"""Our own: launch a comparison, follow it, read its verdict and its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import transaction
+from django.http import Http404
+from rest_framework.decorators import api_view
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from experiments.errors import InvalidError
+from experiments.models import Comparison, ComparisonEvaluator, Evaluator, Job, Order
+from experiments.queries.comparison_table import (
+    FILTERS,
+    Cursor,
+    Row,
+    judgments_of,
+    table_page,
+)
+from experiments.queries.outcome_counts import OutcomeCounts, outcome_counts
+from experiments.queries.progress import progress_of
+from experiments.queries.verdict_card import verdict_of
+from experiments.services import jobs
+from experiments.services.comparisons import create_comparison
+from experiments.services.deletion import delete_comparison
+from experiments.services.evaluators import configure_evaluator
+from experiments.tasks import start_job, start_lanes
+from tiebreak import access
+from tiebreak.accounts.models import Workspace
+from tiebreak.api.reading import Fields, Params, object_body, workspace_of
+
+STEPS = ("pause", "resume", "cancel", "retry")
+MAX_ROWS = 1000
+
+
+@api_view(["POST"])
+def comparisons(request: Request) -> Response:
+    """Launch a pairwise experiment; sent again with the same id, it is launched once."""
+    workspace, body = workspace_of(request), object_body(request)
+    uid = body.uuid("id")
+    known = Comparison.objects.filter(workspace=workspace, uid=uid).first() if uid else None
+    if known is not None:
+        return Response(shape(known))
+    with transaction.atomic():
+        comparison = _create(workspace, body)
+    return Response(shape(comparison), status=201)
+
+
+def _create(workspace: Workspace, body: Fields) -> Comparison:
+    experiments = [access.experiment(workspace, uid) for uid in body.uuids("experiment_ids") or []]
+    if not experiments or experiments[0].dataset is None:
+        raise InvalidError("experiment_ids", "must name two experiments over one dataset")
+    comparison = create_comparison(
+        dataset=experiments[0].dataset,
+        experiments=experiments,
+        evaluators=_evaluators(workspace, body.get("evaluators")),
+        order=body.text("order", Order.BOTH) or Order.BOTH,
+        max_concurrency=body.integer("max_concurrency", low=1) or 8,
+        name=body.text("name", "") or "",
+        description=body.text("description"),
+        metadata=body.object("metadata"),
+        uid=body.uuid("id"),
+    )
+    assert comparison.job is not None
+    start_job(comparison.job)
+    return comparison
+
+
+def _evaluators(workspace: Workspace, given: Any) -> list[Evaluator]:
+    """Each a kind's name, or `{"kind", "name"?, "settings"?, "provider_id"?}`."""
+    if not isinstance(given, list):
+        raise InvalidError("evaluators", "must be a list")
+    return [_evaluator(workspace, item) for item in given]
+
+
+def _evaluator(workspace: Workspace, item: Any) -> Evaluator:
+    fields = Fields({"kind": item}) if isinstance(item, str) else Fields.of(item, "evaluators")
+    provider = fields.uuid("provider_id")
+    return configure_evaluator(
+        workspace=workspace,
+        kind=fields.needed_text("kind"),
+        name=fields.text("name", "") or "",
+        settings=fields.object("settings"),
+        provider=access.provider(workspace, provider) if provider else None,
+    )
+
+
+@api_view(["GET", "DELETE"])
+def comparison(request: Request, uid: str) -> Response:
+    """State, progress, and for each evaluator the counts and the verdict."""
+    found = access.comparison(workspace_of(request), uid)
+    if request.method == "DELETE":
+        delete_comparison(found)
+        return Response(status=204)
+    return Response(shape(found))
+
+
+def shape(row: Comparison) -> dict[str, Any]:
+    """A comparison on the wire."""
+    evaluators = list(row.evaluators.select_related("evaluator"))
+    return {
+        "id": row.uid,
+        "name": row.name,
+        "description": row.description,
+        "metadata": row.metadata,
+        "dataset_id": row.dataset.uid,
+        "dataset_version": row.dataset_version,
+        "source": row.source,
+        "order": row.order if row.source == Comparison.Source.LAUNCHED else None,
+        "created_at": row.created_at,
+        "experiments": [
+            {
+                "side": chr(97 + side.position),
+                "name": side.name,
+                "id": side.experiment.uid if side.experiment else None,
+            }
+            for side in row.sides.select_related("experiment")
+        ],
+        "job": job_shape(row.job) if row.job else None,
+        "evaluators": [_evaluator_shape(row, one) for one in evaluators],
+    }
+
+
+def job_shape(job: Job) -> dict[str, Any]:
+    """How far a job has come."""
+    progress = progress_of(job)
+    return {
+        "state": progress.state,
+        "total": progress.total,
+        "done": progress.done,
+        "rate": progress.rate,
+        "seconds_left": progress.seconds_left,
+        "stalled": progress.is_stalled,
+        "error": progress.error or None,
+        "max_concurrency": job.max_concurrency,
+        "started_at": job.started_at,
+        "finished_at": job.finished_at,
+    }
+
+
+def _evaluator_shape(comparison: Comparison, row: ComparisonEvaluator) -> dict[str, Any]:
+    counts = outcome_counts(row)
+    return {
+        "key": row.key,
+        "kind": row.evaluator.kind if row.evaluator else None,
+        "version": row.evaluator.version if row.evaluator else None,
+        "counts": counts_shape(counts),
+        "verdict": verdict_of(comparison, counts).as_dict(),
+    }
+
+
+def counts_shape(counts: OutcomeCounts) -> dict[str, int]:
+    """Pairs by outcome; `order_changed` counts some of the ties again."""
+    return {
+        "a": counts.a,
+        "b": counts.b,
+        "tie": counts.tie,
+        "both_good": counts.both_good,
+        "both_bad": counts.both_bad,
+        "failed": counts.failed,
+        "missing": counts.missing,
+        "pending": counts.pending,
+        "total": counts.total,
+        "order_changed": counts.order_changed,
+    }
+
+
+@api_view(["POST"])
+def comparison_step(request: Request, uid: str, step: str) -> Response:
+    """Pause, resume, cancel, or judge again what failed; 409 when the state does not allow it."""
+    found = access.comparison(workspace_of(request), uid)
+    if step not in STEPS or found.job is None:
+        raise Http404("There is no such step for this comparison")
+    if step == "resume":
+        start_lanes(jobs.resume(found.job))
+    elif step == "retry":
+        start_lanes(jobs.retry(found.job))
+    else:
+        jobs.move(found.job, step)
+    return Response(shape(access.comparison(workspace_of(request), uid)))
+
+
+@api_view(["GET"])
+def comparison_rows(request: Request, uid: str) -> Response:
+    """The judged pairs: `evaluator`, `out` (repeated), `split`, `q`, `limit`, `cursor`."""
+    found, params = access.comparison(workspace_of(request), uid), Params(request)
+    evaluator = _chosen(found, params.text("evaluator"))
+    outcomes = params.texts("out") or []
+    unknown = set(outcomes) - {one.key for one in FILTERS}
+    if unknown:
+        known = ", ".join(one.key for one in FILTERS)
+        raise InvalidError("out", f"must be any of {known}")
+    page = table_page(
+        judgments_of(
+            evaluator,
+            outcomes=outcomes,
+            split=params.text("split") or "",
+            q=params.text("q") or "",
+        ),
+        size=params.integer("limit", 100, high=MAX_ROWS) or 1,
+        after=_cursor(params.text("cursor")),
+    )
+    last = page.rows[-1] if page.has_after else None
+    return Response(
+        {
+            "rows": [row_shape(row) for row in page.rows],
+            "next_cursor": str(last.cursor) if last else None,
+        }
+    )
+
+
+def _cursor(text: str | None) -> Cursor | None:
+    cursor = Cursor.parse(text) if text else None
+    if text and cursor is None:
+        raise InvalidError("cursor", "must be the next_cursor of an earlier answer")
+    return cursor
+
+
+def _chosen(comparison: Comparison, key: str | None) -> ComparisonEvaluator:
+    rows: Sequence[ComparisonEvaluator] = list(comparison.evaluators.all())
+    for row in rows:
+        if key in (None, row.key):
+            row.comparison = comparison
+            return row
+    raise Http404("Evaluator not found in this comparison")
+
+
+def row_shape(row: Row) -> dict[str, Any]:
+    """A judged pair on the wire; outputs as the judge saw them."""
+    judgment = row.judgment
+    return {
+        "example_id": judgment.pair.example_uid,
+        "repetition": judgment.pair.repetition,
+        "splits": judgment.pair.splits,
+        "outcome": judgment.outcome,
+        "order_changed": judgment.order_changed,
+        "reason": judgment.reason or None,
+        "error": judgment.error or None,
+        "judged_at": judgment.judged_at,
+        "input": row.input,
+        "reference": row.reference,
+        "a": {"run_id": row.a.run_uid, "output": row.a.output, "lack": row.a.lack or None},
+        "b": {"run_id": row.b.run_uid, "output": row.b.output, "lack": row.b.lack or None},
+    }

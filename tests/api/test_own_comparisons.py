@@ -1,0 +1,153 @@
+"""Launching and following comparisons over the API."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from experiments.models import Comparison, Experiment
+from tests.api.conftest import Call
+from tests.engine.processes import Worker, eventually
+from tests.factories import make_dataset, make_experiment
+from tiebreak.accounts.models import Workspace
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def pair(workspace: Workspace) -> tuple[Experiment, Experiment]:
+    dataset = make_dataset(
+        workspace, ["one", "two", "three"], splits=[["x"], ["x"], ["y"]], name="numbers"
+    )
+    return (
+        make_experiment(dataset, ["one", "too", "three"], name="good"),
+        make_experiment(dataset, ["on", "two", "three"], name="bad"),
+    )
+
+
+def launch(call: Call, pair: tuple[Experiment, Experiment], **changes: Any) -> Any:
+    body = {
+        "experiment_ids": [str(row.uid) for row in pair],
+        "evaluators": ["nearer_by_string_distance"],
+        **changes,
+    }
+    return call("POST", "/comparisons", json=body)
+
+
+def test_it_launches_follows_and_reads_a_comparison(
+    worker: Worker, call: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    answer = launch(call, pair, name="good or bad", metadata={"ticket": 7})
+    assert answer.status_code == 201
+    path = f"/comparisons/{answer.json()['id']}"
+
+    def ended() -> Any:
+        found = call("GET", path).json()
+        return found if found["job"]["state"] == "complete" else None
+
+    found = eventually(ended, 30, "it is complete")
+    assert (found["name"], found["metadata"]) == ("good or bad", {"ticket": 7})
+    evaluator = found["evaluators"][0]
+    counts = evaluator["counts"]
+    assert (counts["a"], counts["b"], counts["tie"], counts["total"]) == (1, 1, 1, 3)
+    assert evaluator["verdict"]["outcome"] == "not_settled"
+    rows = call("GET", f"{path}/rows", params={"out": "a"}).json()["rows"]
+    assert [(row["outcome"], row["a"]["output"]) for row in rows] == [("a", "one")]
+    only_y = call("GET", f"{path}/rows", params={"split": "y"}).json()["rows"]
+    assert [row["reference"] for row in only_y] == ["three"]
+    first = call("GET", f"{path}/rows", params={"limit": 2}).json()
+    rest = call("GET", f"{path}/rows", params={"limit": 2, "cursor": first["next_cursor"]}).json()
+    assert len(first["rows"]) == 2
+    assert len(rest["rows"]) == 1
+    assert rest["next_cursor"] is None
+
+
+def test_the_same_id_launches_once(call: Call, pair: tuple[Experiment, Experiment]) -> None:
+    uid = str(uuid4())
+    assert launch(call, pair, id=uid).status_code == 201
+    assert launch(call, pair, id=uid).status_code == 200
+    assert Comparison.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"experiment_ids": []}, "experiment_ids"),
+        ({"evaluators": []}, "evaluators"),
+        ({"evaluators": ["no_such_kind"]}, "evaluator"),
+        ({"evaluators": ["exact_match"]}, "evaluators"),
+        ({"evaluators": ["pairwise_string"]}, "provider"),
+        ({"order": "sideways"}, "order"),
+        ({"max_concurrency": 5000}, "max_concurrency"),
+        ({"evaluators": "nearer_by_string_distance"}, "evaluators"),
+    ],
+)
+def test_it_names_the_field_of_what_it_refuses(
+    call: Call, pair: tuple[Experiment, Experiment], changes: dict[str, Any], field: str
+) -> None:
+    answer = launch(call, pair, **changes)
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(f"{field}:")
+    assert Comparison.objects.count() == 0
+
+
+def test_it_refuses_an_experiment_against_itself(
+    call: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    answer = launch(call, (pair[0], pair[0]))
+    assert answer.status_code == 422
+    assert "must differ" in answer.json()["detail"]
+
+
+def test_it_refuses_experiments_of_different_datasets_or_with_nothing_shared(
+    call: Call, workspace: Workspace, pair: tuple[Experiment, Experiment]
+) -> None:
+    other = make_experiment(make_dataset(workspace), ["4", "Paris", "blue"])
+    assert launch(call, (pair[0], other)).status_code == 422
+    assert pair[0].dataset is not None
+    empty = make_experiment(pair[0].dataset, [None, None, None])
+    answer = launch(call, (pair[0], empty))
+    assert answer.status_code == 422
+    assert "no example in common" in answer.json()["detail"]
+
+
+def test_a_stranger_gets_404(
+    call: Call, call_as_stranger: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    uid = launch(call, pair).json()["id"]
+    assert call_as_stranger("GET", f"/comparisons/{uid}").status_code == 404
+    assert call_as_stranger("GET", f"/comparisons/{uid}/rows").status_code == 404
+    assert call_as_stranger("POST", f"/comparisons/{uid}/cancel").status_code == 404
+    assert launch(call_as_stranger, pair).status_code == 404
+
+
+def test_steps_that_the_state_forbids_are_conflicts(
+    call: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    uid = launch(call, pair).json()["id"]
+    assert call("POST", f"/comparisons/{uid}/resume").status_code == 409
+    assert call("POST", f"/comparisons/{uid}/cancel").json()["job"]["state"] == "cancelled"
+    assert call("POST", f"/comparisons/{uid}/pause").status_code == 409
+    assert call("POST", f"/comparisons/{uid}/explode").status_code == 404
+
+
+def test_it_evaluates_an_experiment(
+    worker: Worker, call: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    answer = call("POST", f"/experiments/{pair[0].uid}/evaluations", json={"kind": "exact_match"})
+    assert answer.status_code == 201
+    uid = answer.json()["id"]
+    eventually(
+        lambda: call("GET", f"/evaluations/{uid}").json()["job"]["state"] == "complete", 30, "ends"
+    )
+    runs = call("GET", "/feedback", params={"session": str(pair[0].uid)}).json()
+    assert sorted(row["score"] for row in runs) == [0, 1, 1]
+
+
+def test_it_lists_the_kinds_of_evaluators(call: Call) -> None:
+    kinds = {row["kind"]: row for row in call("GET", "/evaluators").json()}
+    assert kinds["pairwise_string"]["needs_model"] is True
+    assert kinds["pairwise_string"]["order_matters"] is True
+    assert kinds["nearer_by_string_distance"]["order_matters"] is False
