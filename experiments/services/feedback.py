@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from experiments.models import Comparison, Experiment, Feedback, Run
 from experiments.services import judgments
+from experiments.services.feedback_configs import note_configs
 from tiebreak.accounts.models import Workspace
 
 DEFAULT_SOURCE = '{"type":"api"}'
@@ -38,6 +39,7 @@ class FeedbackEntry:
     group_uid: UUID | None = None
     created_at: datetime | None = None
     modified_at: datetime | None = None
+    config: str | None = None
 
 
 _REPLACED = [
@@ -84,6 +86,7 @@ def write_feedback(workspace: Workspace, entries: Sequence[FeedbackEntry]) -> li
         update_fields=_REPLACED,
         batch_size=1000,
     )
+    note_configs(workspace, {e.key: e.config for e in entries if e.config})
     compared = [row.pk for row in rows if row.comparison_uid]
     if compared:
         judgments.settle_feedback(workspace=workspace, feedback_ids=compared)

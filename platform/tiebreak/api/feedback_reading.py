@@ -6,9 +6,10 @@ from typing import Any
 
 from experiments.errors import InvalidError
 from experiments.ids import uuid7
-from experiments.rawjson import dumps
+from experiments.rawjson import dumps, storable
 from experiments.services.datasets import clean_name
 from experiments.services.feedback import DEFAULT_SOURCE, FeedbackEntry
+from experiments.services.feedback_configs import check_config
 from tiebreak.api.reading import Fields, to_uuid
 
 
@@ -24,18 +25,26 @@ def read_feedback(values: object, *, uid: object = None) -> FeedbackEntry:
         trace_uid=sent.uuid("trace_id"),
         experiment_uid=sent.uuid("session_id"),
         source=dumps(source) if source else DEFAULT_SOURCE,
-        source_type=str(source.get("type") or "api")[:40],
+        source_type=storable(str(source.get("type") or "api"))[:40],
         extra=None if extra is None else dumps(extra),
         is_error=bool(sent.flag("error")) or bool(extra and extra.get("error") is True),
         comparison_uid=sent.uuid("comparative_experiment_id"),
         group_uid=sent.uuid("feedback_group_id"),
         created_at=sent.moment("created_at"),
         modified_at=sent.moment("modified_at"),
+        config=_config(sent),
         **verdict_fields(sent),
     )
     if entry.run_uid is None and entry.experiment_uid is None:
         raise InvalidError("run_id", "is needed, or a session_id for feedback on an experiment")
     return entry
+
+
+def _config(sent: Fields) -> str | None:
+    config = sent.raw_object("feedback_config")
+    if config is not None:
+        check_config(config)
+    return config
 
 
 def verdict_fields(sent: Fields) -> dict[str, Any]:

@@ -19,9 +19,14 @@ SALT = "tiebreak.attachment"
 VALID_FOR = 24 * 3600
 
 
+def own_address(request: Request) -> str:
+    """Where clients reach this server: as configured, else as this client did."""
+    return environment().public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
+
+
 def link_maker(request: Request) -> Callable[[Attachment], str]:
     """Makes links as absolute as the address that the client itself used."""
-    base = environment().public_url.rstrip("/") or request.build_absolute_uri("/").rstrip("/")
+    base = own_address(request)
 
     def link(row: Attachment) -> str:
         token = signing.dumps([row.pk, row.path], salt=SALT)

@@ -45,7 +45,8 @@ def _walk(request: Request) -> str:
         for value in values
         if name not in ("offset", "limit")
     )
-    text = f"{key_of(request).pk} {request.path.rstrip('/')} {urlencode(query)}"
+    who = key_of(request).pk if request.auth else None
+    text = f"{who} {request.path.rstrip('/')} {urlencode(query)}"
     return "walk:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
