@@ -18,8 +18,7 @@ def check_config(config: str) -> None:
     if not isinstance(value, dict) or value.get("type") not in TYPES:
         raise InvalidError("feedback_config.type", f"must be one of {', '.join(TYPES)}")
     low, high = value.get("min"), value.get("max")
-    numbers = isinstance(low, int | float) and isinstance(high, int | float)
-    if numbers and low >= high:
+    if isinstance(low, int | float) and isinstance(high, int | float) and low >= high:
         raise InvalidError("feedback_config.max", "must be above min")
     if value["type"] == "categorical" and not _are_categories(value.get("categories")):
         message = "must be a list of at least two values with labels"

@@ -36,7 +36,7 @@ async def test_aevaluate_stores_the_same(client: Client, workspace: Workspace) -
     async def target(inputs: dict[str, Any]) -> dict[str, Any]:
         return half_right(inputs)
 
-    done = await aevaluate(target, data="sums", evaluators=[exact], client=client)
+    done = await aevaluate(target, data="sums", evaluators=judges(exact), client=client)
     client.flush()
     import asyncio
 
@@ -99,7 +99,7 @@ def test_a_failed_evaluator_is_counted_as_an_error(client: Client) -> None:
             raise RuntimeError("no")
         return True
 
-    done = evaluate(right, data="sums", evaluators=[broken], client=client)
+    done = evaluate(right, data="sums", evaluators=judges(broken), client=client)
     client.flush()
     project = client.read_project(project_name=done.experiment_name, include_stats=True)
     assert project.feedback_stats is not None
@@ -124,7 +124,7 @@ def test_an_experiment_that_exists_already_takes_more_runs(
 ) -> None:
     dataset = make_dataset(client)
     project = client.create_project("prepared", reference_dataset_id=dataset.id)
-    done = evaluate(right, data="sums", evaluators=[exact], experiment=project, client=client)
+    done = evaluate(right, data="sums", evaluators=judges(exact), experiment=project, client=client)
     client.flush()
     assert done.experiment_name == "prepared"
     assert marks(workspace, "prepared") == [1.0] * 8
@@ -135,7 +135,9 @@ def test_an_experiment_that_exists_already_takes_more_runs(
 
 def test_nothing_is_written_without_upload(client: Client, workspace: Workspace) -> None:
     make_dataset(client)
-    done = evaluate(right, data="sums", evaluators=[exact], upload_results=False, client=client)
+    done = evaluate(
+        right, data="sums", evaluators=judges(exact), upload_results=False, client=client
+    )
     client.flush()
     assert len(list(done)) == 8
     assert not Run.objects.filter(workspace=workspace).exists()
@@ -148,8 +150,8 @@ def test_an_experiment_is_evaluated_again(client: Client, workspace: Workspace) 
     done = evaluate(half_right, data="sums", client=client)
     client.flush()
     for again in (
-        lambda: evaluate_existing(done.experiment_name, evaluators=[exact], client=client),
-        lambda: evaluate(done.experiment_name, evaluators=[exact], client=client),
+        lambda: evaluate_existing(done.experiment_name, evaluators=judges(exact), client=client),
+        lambda: evaluate(done.experiment_name, evaluators=judges(exact), client=client),
     ):
         again()
         client.flush()
@@ -159,7 +161,7 @@ def test_an_experiment_is_evaluated_again(client: Client, workspace: Workspace) 
 
 def test_results_come_as_a_table(client: Client) -> None:
     make_dataset(client)
-    done = evaluate(half_right, data="sums", evaluators=[exact], client=client)
+    done = evaluate(half_right, data="sums", evaluators=judges(exact), client=client)
     client.flush()
     table = client.get_test_results(project_name=done.experiment_name)
     assert len(table) == 8
@@ -179,7 +181,7 @@ def test_targets_and_evaluators_get_attachments(client: Client) -> None:
     def same(outputs: dict[str, Any], attachments: dict[str, Any]) -> bool:
         return bool(outputs["a"] == attachments["f"]["reader"].read().decode())
 
-    done = evaluate(target, data="d", evaluators=[same], client=client)
+    done = evaluate(target, data="d", evaluators=judges(same), client=client)
     [row] = done
     assert row["evaluation_results"]["results"][0].score is True
     assert row["run"].outputs == {"a": "content"}
@@ -333,7 +335,7 @@ def test_the_pytest_plugin_keeps_its_suite(
     projects = list(client.list_projects(reference_dataset_name="suite", include_stats=True))
     assert len(projects) == 2
     for project in projects:
-        assert project.name.startswith("trial:")
+        assert (project.name or "").startswith("trial:")
         assert project.run_count == 3
         assert project.feedback_stats is not None
         assert project.feedback_stats["pass"]["avg"] == pytest.approx(2 / 3)

@@ -59,13 +59,15 @@ def test_other_lists_do_not_repeat_or_skip(call: Call, path: str) -> None:
 def test_feedback_does_not_repeat_or_skip(call: Call) -> None:
     run = str(uuid4())
 
-    def give() -> str:
-        uid: str = call("POST", "/feedback", json={"run_id": run, "key": "k"}).json()["id"]
-        return uid
+    given: list[str] = []
 
-    ids = [give() for _ in range(25)]
-    seen = walk(call, "/feedback", lambda _: give() and None, run=run)
-    assert seen == ids[::-1]
+    def give(_: int) -> None:
+        given.append(call("POST", "/feedback", json={"run_id": run, "key": "k"}).json()["id"])
+
+    for number in range(25):
+        give(number)
+    ids = given[::-1]
+    assert walk(call, "/feedback", give, run=run) == ids
 
 
 def test_walks_with_other_questions_do_not_mix(call: Call) -> None:

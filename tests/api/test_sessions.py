@@ -62,7 +62,7 @@ def test_lists_obey_every_filter(client: Client) -> None:
     c = client.create_project("green", metadata={"k": 1})
 
     def names(**filters: Any) -> list[str]:
-        return sorted(row.name for row in client.list_projects(**filters))
+        return sorted(row.name or "" for row in client.list_projects(**filters))
 
     assert names(name_contains="RED") == ["red a", "red b"]
     assert names(name="red") == []

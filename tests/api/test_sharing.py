@@ -22,8 +22,8 @@ def test_a_shared_dataset_is_read_and_cloned_without_its_key(
     client.create_examples(dataset_id=dataset.id, examples=[{"inputs": {"n": n}} for n in range(3)])
     client.create_dataset("private")
     client.create_project("e", reference_dataset_id=dataset.id)
-    token = client.share_dataset(dataset_id=dataset.id)["share_token"]
-    assert client.share_dataset(dataset_id=dataset.id)["share_token"] == token
+    token = str(client.share_dataset(dataset_id=dataset.id)["share_token"])
+    assert str(client.share_dataset(dataset_id=dataset.id)["share_token"]) == token
     assert client.read_shared_dataset(token).id == dataset.id
     rows = list(client.list_shared_examples(token))
     assert [row.inputs for row in rows] == [{"n": 0}, {"n": 1}, {"n": 2}]

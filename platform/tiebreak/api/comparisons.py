@@ -148,7 +148,7 @@ def _evaluator_shape(comparison: Comparison, row: ComparisonEvaluator) -> dict[s
         "kind": row.evaluator.kind if row.evaluator else None,
         "version": row.evaluator.version if row.evaluator else None,
         "counts": counts_shape(counts),
-        "verdict": verdict_of(comparison, counts).as_dict(),
+        "verdict": verdict_of(comparison, row, counts).as_dict(),
     }
 
 

@@ -1,5 +1,7 @@
 """What the scores of feedback keys mean."""
 
+from uuid import UUID
+
 from django.http import Http404
 from rest_framework.decorators import api_view
 from rest_framework.exceptions import ParseError
@@ -36,8 +38,7 @@ def feedback_configs(request: Request) -> Response:
     if request.method == "PATCH":
         return Response(_shape(_update(workspace, object_body(request)), workspace))
     if request.method == "DELETE":
-        key, uid = params.text("feedback_key"), params.text("id")
-        _find(workspace, key, uid).delete()
+        _find(workspace, params.text("feedback_key"), params.uuid("id")).delete()
         return Response(status=204)
     conditions = {"key__in": params.texts("key"), "key__icontains": params.text("name_contains")}
     given = {name: value for name, value in conditions.items() if value is not None}
@@ -45,10 +46,15 @@ def feedback_configs(request: Request) -> Response:
     return Response([_shape(row, workspace) for row in page_of(request, rows, ["key", "pk"])])
 
 
-def _find(workspace: Workspace, key: str | None, uid: object) -> FeedbackConfig:
+def _find(workspace: Workspace, key: str | None, uid: UUID | None) -> FeedbackConfig:
     rows = FeedbackConfig.objects.filter(workspace=workspace)
-    rows = rows.filter(key=key) if key is not None else rows.filter(uid=uid)
-    row = rows.first() if key is not None or uid is not None else None
+    if key is not None:
+        rows = rows.filter(key=key)
+    elif uid is not None:
+        rows = rows.filter(uid=uid)
+    else:
+        raise InvalidError("feedback_key", "is needed, or an id")
+    row = rows.first()
     if row is None:
         raise Http404("Feedback config not found")
     return row
