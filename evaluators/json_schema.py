@@ -27,7 +27,9 @@ _MOST_ERRORS = 100
 class JsonSchemaEvaluator(StringEvaluator):
     """1 if the prediction is JSON that fits the reference as a JSON schema, 0 if not."""
 
-    schema: Annotated[Any, About("One schema for all rows, in place of references.")] = None
+    schema: Annotated[
+        Any, About("One schema for all rows, in place of references.", type="json")
+    ] = None
     check_formats: Annotated[bool, About("Check formats such as date and email too.")] = False
     allow_partial: Annotated[bool, About("Close what was cut off first.")] = False
 

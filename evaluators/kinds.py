@@ -22,9 +22,10 @@ class About:
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a kind: `type` is bool, int, float, text, choice, criteria or python.
+    """One setting of a kind, as a form needs it.
 
-    A `python` setting takes a Python object (a function, a class), so no form can offer it.
+    `type` is bool, int, float, text, choice, criteria (a name or a mapping), prompt (a text with
+    {variables}), json (a JSON text) or python: a function or class, which no form can offer.
     """
 
     name: str

@@ -24,10 +24,19 @@ FAMILIES = (
     "evaluators.json_schema",
     "evaluators.embeddings",
     "evaluators.nearer",
+    "evaluators.matching",
+    "evaluators.numeric",
+    "evaluators.overlap",
+    "evaluators.symbolic",
+    "evaluators.retrieval",
+    "evaluators.trajectories",
+    "evaluators.privacy",
     "evaluators.llm.pairwise",
     "evaluators.llm.judge",
     "evaluators.llm.qa",
     "evaluators.llm.trajectory",
+    "evaluators.llm.safety",
+    "evaluators.llm.moderation",
 )
 
 

@@ -52,6 +52,17 @@ class OpenAICompatible:
             raise as_model_error(error) from None
         return self._reply(answer, time.perf_counter() - start)
 
+    def moderate(self, texts: list[str]) -> list[dict[str, Any]]:
+        """For each text what the moderation endpoint says: flagged, categories, their scores."""
+        try:
+            answer = self._client.moderations.create(model=self.model, input=texts)
+            found = [one.model_dump() for one in answer.results]
+        except Exception as error:
+            raise as_model_error(error) from None
+        if len(found) != len(texts):
+            raise ProviderError("The moderation server left texts out.")
+        return found
+
     @cached_property
     def _client(self) -> Any:
         return sdk().OpenAI(**connection(self, self.http_client))

@@ -1,0 +1,218 @@
+"""The evaluators beyond LangChain's twenty, by table."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from evaluators import MissingExtra, load_evaluator
+from evaluators.numeric import numbers_in
+from evaluators.overlap import extra
+
+TABLE: list[tuple[str, dict[str, Any], Any, Any, float]] = [
+    ("contains", {}, "Paris is in France", "Paris", 1),
+    ("contains", {}, "Paris is in France", "paris", 0),
+    ("contains", {"ignore_case": True}, "PARIS", "paris", 1),
+    ("contains", {"where": "start"}, "The Paris", "Paris", 0),
+    ("contains", {"where": "end"}, "in Paris", "Paris", 1),
+    ("contains", {"which": "all"}, "a b c", ["a", "c"], 1),
+    ("contains", {"which": "all"}, "a b", ["a", "c"], 0),
+    ("contains", {"which": "any"}, "a b", ["x", "b"], 1),
+    ("contains", {"which": "any"}, "a b", ["x", "y"], 0),
+    ("contains", {"which": "none"}, "a b", ["x", "y"], 1),
+    ("contains", {"which": "none"}, "a b", ["x", "a"], 0),
+    ("contains", {"whole_words": True}, "cathedral", "cat", 0),
+    ("contains", {"whole_words": True}, "a (cat).", "cat", 1),
+    ("contains", {"whole_words": True, "where": "start"}, "cat food", "cat", 1),
+    ("contains", {"normalize_unicode": True}, "ＡＢＣ", "ABC", 1),
+    ("contains", {}, {"city": "Paris"}, "Paris", 1),
+    ("numeric_match", {}, "So the answer is 1,234.5", "1234.5", 1),
+    ("numeric_match", {}, "12 apples and 3 pears", 3, 1),
+    ("numeric_match", {"which": "first"}, "12 apples and 3 pears", 12, 1),
+    ("numeric_match", {"which": "only"}, "12 apples and 3 pears", 12, 0),
+    ("numeric_match", {}, "none", 12, 0),
+    ("numeric_match", {"tolerance": 0.5}, "3.4", "3", 1),
+    ("numeric_match", {"relative_tolerance": 0.1}, "109", "100", 1),
+    ("numeric_match", {"relative_tolerance": 0.1}, "111", "100", 0),
+    ("numeric_match", {"closeness": True}, "3", "1", 0.5),
+    ("numeric_match", {"closeness": True}, "0", "0", 1),
+    ("numeric_match", {}, "−5", "-5", 1),
+    ("numeric_match", {}, "1e3", "1000", 1),
+    ("numeric_match", {}, 0.30000000000000004, 0.3, 1),
+    ("length", {"at_least": 2, "at_most": 3}, "one two three", None, 1),
+    ("length", {"at_most": 2}, "one two three", None, 0),
+    ("length", {"unit": "characters", "at_least": 5}, "abc", None, 0),
+    ("length", {"at_most": 3}, "東京都", None, 1),
+    ("list_match", {}, ["a", "b"], ["b", "a"], 1),
+    ("list_match", {}, '["a", "b", "c"]', ["a", "b"], 0.8),
+    ("list_match", {"score_by": "precision"}, ["a", "x"], ["a"], 0.5),
+    ("list_match", {"score_by": "recall"}, ["a", "x"], ["a", "b", "c", "d"], 0.25),
+    ("list_match", {"mode": "ordered"}, ["b", "a"], ["a", "b"], 0),
+    ("list_match", {"mode": "nearest"}, ["pear", "appel"], ["apple", "pear"], 0.8),
+    ("list_match", {}, "a\nb\n", ["a", "b"], 1),
+    ("list_match", {"ignore_case": True}, ["A"], ["a"], 1),
+    ("list_match", {}, [], [], 1),
+    ("list_match", {"mode": "nearest"}, [], ["a"], 0),
+    ("list_match", {}, {"a": 1}, ["a"], 0),
+    ("list_match", {}, [{"b": 1, "a": 2}], [{"a": 2, "b": 1}], 1),
+    ("retrieval", {"k": 2}, ["a", "b"], ["a"], 1.0),
+    ("retrieval", {"k": 2}, ["b", "a"], ["a"], 0.6309297535714575),
+    ("retrieval", {"score_by": "precision", "k": 4}, ["a", "b"], ["a"], 0.25),
+    ("retrieval", {"score_by": "recall"}, ["a"], ["a", "b"], 0.5),
+    ("retrieval", {"score_by": "hit"}, ["x"], ["a"], 0),
+    ("retrieval", {"score_by": "mrr"}, '["x", "y", "a"]', '["a"]', 1 / 3),
+    ("quotations", {}, 'He said "the quick brown fox" twice.', "See the  Quick brown fox!", 1),
+    ("quotations", {}, "“made up entirely” and “the quick brown”", ["the quick brown fox"], 0.5),
+    ("quotations", {}, "No quotation.", "x", 1),
+    ("rouge", {}, "the cat sat", "the cat sat", 1),
+    ("rouge", {}, "the cat", "the dog sat cat", 2 / 3),
+    ("rouge", {"variant": "1"}, "cat the", "the cat", 1),
+    ("rouge", {"variant": "2"}, "cat the", "the cat", 0),
+    ("rouge", {"variant": "2"}, "the cat sat", "the cat ran", 0.5),
+    ("rouge", {}, "东京是首都", "首都是东京", 0.4),
+    ("rouge", {}, "столица Москва", "столица Москва", 1),
+    ("rouge", {}, "", "", 1),
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "prediction", "reference", "score"), TABLE)
+def test_it_scores_as_the_table_says(
+    name: str, settings: dict[str, Any], prediction: Any, reference: Any, score: float
+) -> None:
+    loaded = load_evaluator(name, **settings)
+    row = {"prediction": prediction}
+    if loaded.requires_reference:
+        row["reference"] = reference
+    result = loaded.evaluate_strings(**row)
+    assert result["score"] == pytest.approx(score)
+    assert loaded.evaluate_batch([row, row]) == [result, result]
+    assert asyncio.run(loaded.aevaluate_strings(**row)) == result
+
+
+NUMBERS = [
+    ("1,234,567.5 and 12", [1234567.5, 12]),
+    ("1 234 m", [1234]),
+    ("3,14", [3, 14]),
+    ("v2.0 x86 a1", []),
+    ("$5.00, -7%", [5, -7]),
+    ("１２", [12]),
+    (True, []),
+]
+
+
+@pytest.mark.parametrize(("text", "numbers"), NUMBERS)
+def test_it_finds_numbers(text: Any, numbers: list[float]) -> None:
+    assert numbers_in(text) == numbers
+
+
+REFUSED: list[tuple[str, dict[str, Any]]] = [
+    ("contains", {"which": "some"}),
+    ("contains", {"where": "middle"}),
+    ("numeric_match", {"which": "best"}),
+    ("numeric_match", {"tolerance": -1}),
+    ("length", {"unit": "pages"}),
+    ("list_match", {"mode": "any"}),
+    ("list_match", {"score_by": "mean"}),
+    ("retrieval", {"k": 0}),
+    ("retrieval", {"score_by": "map"}),
+    ("rouge", {"variant": "3"}),
+    ("trajectory_match", {"steps": "some"}),
+    ("trajectory_match", {"arguments": "some"}),
+    ("trajectory_match", {"by_tool": {"x": "some"}}),
+    ("json_equality", {"list_order": "some"}),
+]
+
+
+@pytest.mark.parametrize(("name", "settings"), REFUSED)
+def test_it_refuses_settings_it_does_not_know(name: str, settings: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"must be|Tolerances"):
+        load_evaluator(name, **settings)
+
+
+BAD_REFERENCES: list[tuple[str, Any]] = [
+    ("numeric_match", "1 and 2"),
+    ("numeric_match", "none"),
+    ("list_match", {"a": 1}),
+    ("retrieval", []),
+    ("retrieval", {"a": 1}),
+]
+
+
+@pytest.mark.parametrize(("name", "reference"), BAD_REFERENCES)
+def test_it_makes_a_row_error_of_a_bad_reference(name: str, reference: Any) -> None:
+    [row] = load_evaluator(name).evaluate_batch([{"prediction": "[]", "reference": reference}])
+    assert (row["score"], row["error_type"]) == (None, "ValueError")
+
+
+CALLS = [[{"tool": "search", "tool_input": {"q": "x", "n": 1}}, "out"], [{"tool": "add"}, "2"]]
+SWAPPED = CALLS[::-1]
+OTHER = [[{"tool": "search", "tool_input": {"q": "x"}}, "out"], [{"tool": "add"}, "2"]]
+MESSAGES = [
+    {"role": "user", "content": "q"},
+    {
+        "role": "assistant",
+        "tool_calls": [{"function": {"name": "search", "arguments": '{"n": 1, "q": "x"}'}}],
+    },
+    {"role": "assistant", "tool_calls": [{"name": "add", "args": None}]},
+]
+STEPS: list[tuple[dict[str, Any], Any, Any, int]] = [
+    ({}, CALLS, CALLS, 1),
+    ({}, MESSAGES, CALLS, 1),
+    ({}, SWAPPED, CALLS, 0),
+    ({"steps": "unordered"}, SWAPPED, CALLS, 1),
+    ({"steps": "unordered"}, CALLS, CALLS[:1], 0),
+    ({"steps": "superset"}, CALLS, CALLS[:1], 1),
+    ({"steps": "superset"}, CALLS[:1], CALLS, 0),
+    ({"steps": "subset"}, CALLS[:1], CALLS, 1),
+    ({"steps": "subset"}, CALLS, CALLS[:1], 0),
+    ({}, OTHER, CALLS, 0),
+    ({"arguments": "ignore"}, OTHER, CALLS, 1),
+    ({"arguments": "subset"}, OTHER, CALLS, 1),
+    ({"arguments": "superset"}, OTHER, CALLS, 0),
+    ({"arguments": "superset"}, CALLS, OTHER, 1),
+    ({"by_tool": {"search": "ignore"}}, OTHER, CALLS, 1),
+    ({"by_tool": {"search": lambda made, wanted: made["q"] == wanted["q"]}}, OTHER, CALLS, 1),
+    ({}, [], [], 1),
+]
+
+
+@pytest.mark.parametrize(("settings", "made", "wanted", "score"), STEPS)
+def test_it_matches_steps(settings: dict[str, Any], made: Any, wanted: Any, score: int) -> None:
+    match = load_evaluator("trajectory_match", **settings)
+    result = match.evaluate_agent_trajectory(agent_trajectory=made, reference=wanted, input="q")
+    assert result == {"score": score}
+    assert asyncio.run(
+        match.aevaluate_agent_trajectory(agent_trajectory=made, reference=wanted)
+    ) == {"score": score}
+    assert match.evaluate_batch([{"agent_trajectory": made, "reference": wanted}]) == [result]
+
+
+def test_it_pairs_calls_off_in_the_best_way() -> None:
+    either = {"tool": "f", "tool_input": {}}
+    special = {"tool": "f", "tool_input": {"a": 1}}
+    match = load_evaluator("trajectory_match", steps="unordered", arguments="subset")
+    for made in ([either, special], [special, either]):
+        result = match.evaluate_agent_trajectory(
+            agent_trajectory=made, reference=[special, {"tool": "f", "tool_input": {"b": 2}}]
+        )
+        assert result == {"score": 1}
+
+
+def test_it_counts_tool_calls_and_repetitions() -> None:
+    calls = load_evaluator("tool_call_f1")
+    result = calls.evaluate_agent_trajectory(
+        agent_trajectory=[*CALLS, CALLS[1], CALLS[1]], reference=CALLS
+    )
+    assert result["score"] == pytest.approx(2 / 3)
+    assert (result["precision"], result["recall"], result["repeated_calls"]) == (0.5, 1.0, 2)
+    ignoring = load_evaluator("tool_call_f1", arguments="ignore")
+    assert ignoring.evaluate_agent_trajectory(agent_trajectory=OTHER, reference=CALLS)["score"] == 1
+    [row] = calls.evaluate_batch([{"agent_trajectory": "did things", "reference": CALLS}])
+    assert "cannot be compared" in row["error"]
+
+
+def test_it_says_which_extra_is_missing() -> None:
+    with pytest.raises(MissingExtra, match=r"pip install 'tiebreak\[metrics\]'"):
+        extra("no_such_package", "metrics")
