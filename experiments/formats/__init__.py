@@ -1,0 +1,1 @@
+"""Readers of the files that people upload: plain Python, a row at a time, no silent guesses."""

@@ -1,0 +1,152 @@
+"""How a file is laid out: format, encoding, delimiter, quotation mark; guessed, changeable."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.formats.delimited import DelimitedSource, separator_line
+from experiments.formats.encodings import LABELS, guess_encoding
+from experiments.formats.json_array import JsonArraySource
+from experiments.formats.json_lines import JsonLinesSource
+from experiments.formats.recognition import HEAD_BYTES
+from experiments.formats.rows import Source
+
+FORMATS = (("csv", "CSV or TSV"), ("jsonl", "JSON Lines"), ("json", "JSON array"))
+DELIMITERS = (
+    (",", "comma ,"),
+    (";", "semicolon ;"),
+    ("\t", "tab"),
+    ("|", "pipe |"),
+    (":", "colon :"),
+    ("^", "caret ^"),
+    ("~", "tilde ~"),
+    (" ", "blank"),
+    ("\x1f", "unit separator"),
+    ("\x01", "control-A"),
+)
+QUOTES = (('"', 'double "'), ("'", "single '"), ("", "none"))
+_GUESSED = (",", "\t", ";", "|", "\x1f", "\x01")
+_LIST_KEYS = {"data", "dataset", "examples", "items", "records", "results", "rows"}
+_WRAPPED = re.compile(r'\{\s*"([^"\\]*)"\s*:\s*\[\s*\{')
+_SAMPLE_RECORDS = 200
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Everything that is needed to read a file the same way again."""
+
+    format: str
+    encoding: str
+    delimiter: str = ","
+    quote: str = '"'
+
+    def options(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def problem(self) -> str:
+        """What is wrong with this layout; empty for a good one."""
+        if self.format not in dict(FORMATS):
+            return "This format is not known."
+        if self.encoding not in LABELS:
+            return "This encoding is not known."
+        if len(self.delimiter) != 1 or self.delimiter in '\r\n"' or self.delimiter == self.quote:
+            return "A delimiter is one character, and no quotation mark."
+        return "" if self.quote in dict(QUOTES) else "This quotation mark is not known."
+
+
+def open_source(path: Path, layout: Layout) -> Source:
+    """The reader for a file of this layout; raises BrokenFile when the header cannot be read."""
+    if layout.format == "jsonl":
+        return JsonLinesSource(path, encoding=layout.encoding)
+    if layout.format == "json":
+        return JsonArraySource(path, encoding=layout.encoding)
+    return DelimitedSource(
+        path, encoding=layout.encoding, delimiter=layout.delimiter, quote=layout.quote
+    )
+
+
+def guess_layout(path: Path, *, is_utf8: bool) -> Layout:
+    """Look at the beginning of a file; its name does not count."""
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+        whole = not file.read(1)
+    encoding = guess_encoding(head, is_utf8=is_utf8)
+    return guess_for(head.decode(encoding, "replace").removeprefix("\ufeff"), encoding, whole=whole)
+
+
+def guess_for(text: str, encoding: str, *, whole: bool) -> Layout:
+    """The same for the text at the beginning; `whole` says that nothing follows."""
+    format_ = _format_of(text)
+    if format_ != "csv":
+        return Layout(format_, encoding)
+    lines = io.StringIO(text, newline="").readlines()
+    if not whole and len(lines) > 1:
+        lines.pop()
+    named = separator_line(lines[0]) if lines else None
+    if named:
+        lines = lines[1:]
+    delimiter = named or _guess_delimiter(lines)
+    return Layout("csv", encoding, delimiter, _guess_quote(lines, delimiter))
+
+
+def _format_of(text: str) -> str:
+    start = text.lstrip()
+    if re.match(r'\[\s*[\[{"\]]', start):
+        return "json"
+    if not re.match(r'\{\s*(["}]|$)', start):
+        return "csv"
+    lines = [line for line in start.splitlines() if line.strip()]
+    if len(lines) > 1:
+        return (
+            "jsonl" if sum(line.lstrip()[0] == "{" for line in lines) * 2 >= len(lines) else "json"
+        )
+    wrapped = _WRAPPED.match(start)
+    return "json" if wrapped and wrapped[1].lower() in _LIST_KEYS else "jsonl"
+
+
+def _widths(lines: list[str], delimiter: str, quote: str, *, strict: bool = False) -> list[int]:
+    """How many cells each of the first records has."""
+    reader = csv.reader(
+        lines,
+        delimiter=delimiter,
+        quotechar=quote or None,
+        quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
+        strict=strict,
+    )
+    widths = []
+    for cells in reader:
+        if any(cells):
+            widths.append(len(cells))
+        if len(widths) == _SAMPLE_RECORDS:
+            break
+    return widths
+
+
+def _guess_delimiter(lines: list[str]) -> str:
+    """The one that gives every record as many cells as the header, and the most of them."""
+
+    def score(delimiter: str) -> tuple[bool, float, int]:
+        widths = _widths(lines, delimiter, '"')
+        if not widths:
+            return False, 0.0, 0
+        share = round(widths.count(widths[0]) / len(widths), 2)
+        return widths[0] > 1, share, widths[0]
+
+    return max(_GUESSED, key=score)
+
+
+def _guess_quote(lines: list[str], delimiter: str) -> str:
+    """None for files that use quotation marks as ordinary characters."""
+    try:
+        _widths(lines, delimiter, '"', strict=True)
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            return '"'
+        plain = _widths(lines, delimiter, "")
+        return "" if len(set(plain)) == 1 else '"'
+    return '"'
