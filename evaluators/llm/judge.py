@@ -19,7 +19,7 @@ from evaluators.llm.criteria import (
 from evaluators.llm.judging import JudgedByPrompt
 from evaluators.llm.prompting import prompt_file
 from evaluators.llm.reading import read, without_verdict
-from evaluators.llm.scales import YES_NO, rating
+from evaluators.llm.scales import YES_NO, Scale, rating
 
 
 @dataclass(kw_only=True)
@@ -65,6 +65,10 @@ class CriteriaEvalChain(JudgedString):
     def guidance(self) -> dict[str, str]:
         """The criteria, one a line."""
         return {"criteria": as_lines(self.descriptions)}
+
+    def scale(self) -> Scale:
+        """What a verdict may be."""
+        return YES_NO
 
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""
@@ -125,6 +129,10 @@ class ScoreStringEvalChain(JudgedString):
         lines = as_lines(self.descriptions) or prompt_file("general")
         scale = f"The scale: {self.lowest} is the worst rating, {self.highest} the best."
         return {"criteria": "\n".join(filter(None, [lines, scale, self.rubric]))}
+
+    def scale(self) -> Scale:
+        """What a verdict may be."""
+        return self._scale
 
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""

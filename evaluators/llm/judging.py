@@ -14,6 +14,7 @@ from evaluators.kinds import About
 from evaluators.llm.adapters import as_model
 from evaluators.llm.models import Message, Prompt, Reply
 from evaluators.llm.prompting import fenced, fill, prompt_file, variables
+from evaluators.llm.scales import Scale
 
 _CALLS_AT_ONCE = 8
 
@@ -80,13 +81,26 @@ class Judged(Evaluator):
                 raise
             return unread_result(error)
 
+    def reply_schema(self) -> dict[str, Any]:
+        """The JSON schema of a reply, for models that keep to one (`structured`)."""
+        return self.scale().schema()
+
+    @abstractmethod
+    def scale(self) -> Scale:
+        """What a verdict may be."""
+
     def ask(self, **arguments: Any) -> Result:
         """Build the prompt, ask the model, read the reply."""
-        return self.result_of(self.model.complete(self.build_prompt(**arguments)))
+        prompt = self.build_prompt(**arguments)
+        return self.result_of(self.model.complete(prompt, **self._structure()))
 
     async def aask(self, **arguments: Any) -> Result:
         """The async twin of `ask`."""
-        return self.result_of(await self.model.acomplete(self.build_prompt(**arguments)))
+        prompt = self.build_prompt(**arguments)
+        return self.result_of(await self.model.acomplete(prompt, **self._structure()))
+
+    def _structure(self) -> dict[str, Any]:
+        return {"schema": self.reply_schema()} if getattr(self.model, "structured", False) else {}
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         with ThreadPoolExecutor(max_workers=_CALLS_AT_ONCE) as pool:

@@ -12,7 +12,7 @@ from evaluators.llm.criteria import as_lines, loose_criteria
 from evaluators.llm.judging import JudgedByPrompt, parsed
 from evaluators.llm.prompting import prompt_file
 from evaluators.llm.reading import read
-from evaluators.llm.scales import PAIR
+from evaluators.llm.scales import PAIR, Scale
 
 _SCORES = {"A": 1, "B": 0, "C": 0.5}
 
@@ -41,6 +41,10 @@ class PairwiseStringEvalChain(JudgedByPrompt, PairwiseStringEvaluator):
     def guidance(self) -> dict[str, str]:
         """The criteria, one a line."""
         return {"criteria": as_lines(self.descriptions) or prompt_file("general")}
+
+    def scale(self) -> Scale:
+        """What a verdict may be."""
+        return PAIR
 
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""

@@ -10,7 +10,7 @@ from evaluators.base import Result
 from evaluators.define import evaluator
 from evaluators.llm.judge import JudgedString
 from evaluators.llm.reading import read
-from evaluators.llm.scales import CORRECTNESS
+from evaluators.llm.scales import CORRECTNESS, Scale
 
 
 @evaluator("qa", title="Correct by the true answer", needs_model=True)
@@ -32,6 +32,10 @@ class QAEvalChain(JudgedString):
     def evaluation_name(self) -> str:
         """The name LangChain gives its column."""
         return "correctness"
+
+    def scale(self) -> Scale:
+        """What a verdict may be."""
+        return CORRECTNESS
 
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""

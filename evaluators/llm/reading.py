@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluators.errors import UnreadableReply
@@ -13,6 +13,7 @@ from evaluators.llm.cleaning import Clean, clean
 from evaluators.llm.scales import Scale, Verdict
 
 FIELDS = ("verdict", "value", "answer", "rating", "score", "preference", "winner", "grade")
+_REASONS = ("reasoning", "reason", "explanation", "rationale")
 
 _LABEL = r"\b(?:verdict|answer|decision|rating|score|grade)\b"
 _ABOUT = r"(?:[\s*_`]{0,8}\([^()\n]{0,40}\))?(?:[\s*_`]{1,8}is\b)?"
@@ -34,11 +35,15 @@ _MOST_BRACES = 500
 
 @dataclass(frozen=True)
 class Found:
-    """A verdict in a reply and where it stands in the raw text; `verdict` None is no verdict."""
+    """A verdict in a reply and where it stands in the raw text; `verdict` None is no verdict.
+
+    `reasoning` is what a JSON object says beside its verdict.
+    """
 
     verdict: Verdict | None
     start: int
     end: int
+    reasoning: str = ""
 
 
 def read(reply: str, scale: Scale, finish_reason: str = "") -> Found:
@@ -47,11 +52,13 @@ def read(reply: str, scale: Scale, finish_reason: str = "") -> Found:
     found = _last(plain, scale)
     if found is None or found.verdict is None or _undecided(plain.text, found.end):
         raise unreadable(reply, plain.text, finish_reason)
-    return Found(found.verdict, plain.places[found.start], plain.places[found.end])
+    return replace(found, start=plain.places[found.start], end=plain.places[found.end])
 
 
 def without_verdict(reply: str, found: Found) -> str:
     """A reply without the verdict that stands at its end, or as one letter at its start."""
+    if found.reasoning:
+        return found.reasoning
     if re.fullmatch(_DRESS, reply[found.end :]):
         return _bare_end(reply[: found.start])
     if found.end - found.start == 1 and not reply[: found.start].strip():
@@ -61,6 +68,8 @@ def without_verdict(reply: str, found: Found) -> str:
 
 def before_verdict(reply: str, found: Found) -> str:
     """What a reply says before its verdict and the label of that, however often repeated."""
+    if found.reasoning:
+        return found.reasoning
     word = re.escape(reply[found.start : found.end])
     again = rf"(?:{_LABELLED}{word}{_DRESS})*{_LABELLED}\Z"
     return _bare_end(re.sub(again, "", _bare_end(reply[: found.start]), flags=re.I)).strip()
@@ -126,7 +135,13 @@ def _objects(text: str, scale: Scale) -> Iterator[Found]:
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and (held := _held(value, scale)):
-            yield Found(held[0], match.start(), end)
+            yield Found(held[0], match.start(), end, _reasoning(value))
+
+
+def _reasoning(value: dict[Any, Any]) -> str:
+    fields = {str(name).casefold(): one for name, one in value.items()}
+    given = [fields[name] for name in _REASONS if isinstance(fields.get(name), str)]
+    return given[0] if given else ""
 
 
 def _held(value: dict[Any, Any], scale: Scale) -> tuple[Verdict | None] | None:

@@ -36,6 +36,10 @@ class FixedCriterion(JudgedString):
         """The criterion."""
         return {"criteria": fixed_criteria()[self.evaluation_name]}
 
+    def scale(self) -> Scale:
+        """What a verdict may be."""
+        return YES_NO
+
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""
         found = read(text, YES_NO, finish_reason)
@@ -108,7 +112,7 @@ class ConstitutionalPrincipleEvaluator(FixedCriterion):
         return {"criteria": principle(self.principle).critique_request}
 
 
-FIVE_WAYS = Scale(word="[a-e]", meaning=str.upper)
+FIVE_WAYS = Scale(word="[a-e]", meaning=str.upper, choices=tuple("ABCDE"))
 _FACTUALITY = {"A": 0.4, "B": 0.6, "C": 1.0, "D": 0.0, "E": 1.0}
 _MEANINGS = {
     "A": "a part of the facts",
@@ -130,6 +134,10 @@ class FactualityEvaluator(JudgedString):
     }
     requires_input = True
     requires_reference = True
+
+    def scale(self) -> Scale:
+        """What a verdict may be."""
+        return FIVE_WAYS
 
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""

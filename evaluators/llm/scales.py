@@ -25,6 +25,17 @@ class Scale:
     number: bool = False
     last_word: str = ""
     values: Mapping[Any, Verdict] | None = None
+    choices: tuple[str, ...] = ()
+
+    def schema(self) -> dict[str, Any]:
+        """The JSON schema of a reply, for models that keep to one."""
+        verdict = {"type": "number"} if self.number else {"enum": list(self.choices)}
+        return {
+            "type": "object",
+            "properties": {"reasoning": {"type": "string"}, "verdict": verdict},
+            "required": ["reasoning", "verdict"],
+            "additionalProperties": False,
+        }
 
     def read(self, value: Any) -> Verdict | None:
         """The verdict that a field of a JSON object holds."""
@@ -66,11 +77,18 @@ def rating(low: int, high: int) -> Scale:
     return Scale(word=word, meaning=meaning, number=True)
 
 
-PAIR = Scale(word=rf"{_SIDE}[abc]|tie|tied|draw", meaning=_side)
-YES_NO = Scale(word="yes|no|y|n", meaning=_yes_no, last_word="[yn]", values={True: "Y", False: "N"})
+PAIR = Scale(word=rf"{_SIDE}[abc]|tie|tied|draw", meaning=_side, choices=("A", "B", "C"))
+YES_NO = Scale(
+    word="yes|no|y|n",
+    meaning=_yes_no,
+    last_word="[yn]",
+    values={True: "Y", False: "N"},
+    choices=("Y", "N"),
+)
 CORRECTNESS = Scale(
     word=r"(?:(?:is|was)?n['’]t\s+|not\s+)?(?:correct|incorrect)",
     meaning=_correctness,
     last_word=r"(?:correct|incorrect)",
     values={True: "CORRECT", False: "INCORRECT"},
+    choices=("CORRECT", "INCORRECT"),
 )

@@ -13,7 +13,7 @@ from evaluators.llm.judging import Judged, messages, parsed
 from evaluators.llm.models import Message
 from evaluators.llm.prompting import prompt_file
 from evaluators.llm.reading import before_verdict, read
-from evaluators.llm.scales import rating
+from evaluators.llm.scales import Scale, rating
 from evaluators.texts import as_text
 from evaluators.trajectory_base import AgentTrajectoryEvaluator
 
@@ -55,6 +55,10 @@ class TrajectoryEvalChain(Judged, AgentTrajectoryEvaluator):
             return messages(prompt_file("trajectory"), texts, self.guidance(), salt)
         texts["reference"] = arguments["reference"]
         return messages(prompt_file("labeled_trajectory"), texts, self.guidance(), salt)
+
+    def scale(self) -> Scale:
+        """What a verdict may be."""
+        return _SCALE
 
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""

@@ -33,6 +33,11 @@ def test_it_reads_the_last_explicit_verdict_and_guesses_nothing(case: dict[str, 
     assert (verdicts[result["score"]] if verdicts else result["score"]) == case["verdict"]
 
 
+def test_it_takes_the_reasoning_out_of_a_json_reply() -> None:
+    reply = '{"reasoning": "Too long.", "verdict": "N"}'
+    assert load_evaluator("criteria", llm=Unasked()).read_reply(reply)["reasoning"] == "Too long."
+
+
 HOSTILE = [
     "[",
     " ",

@@ -17,6 +17,7 @@ from evaluators import (
     RateLimited,
     Reply,
     as_model,
+    load_evaluator,
 )
 from evaluators.llm.providers import provider
 from evaluators.llm.providers.openai_compatible import OpenAICompatible
@@ -62,6 +63,18 @@ async def test_it_answers_the_same_when_awaited(stub: Stub) -> None:
 
 def test_it_needs_no_key_for_a_server_of_ones_own(stub: Stub) -> None:
     assert _model(stub, api_key=None).complete("x").text == "fine"
+
+
+@pytest.mark.parametrize("structured", [True, False])
+def test_it_asks_for_a_shape_where_the_server_keeps_to_one(stub: Stub, structured: bool) -> None:
+    stub.answer = lambda request: said('{"reasoning": "It is short.", "verdict": "B"}')
+    judge = load_evaluator("pairwise_string", llm=_model(stub, structured=structured))
+    row = {"input": "q", "prediction": "a", "prediction_b": "b"}
+    assert judge.evaluate_string_pairs(**row)["value"] == "B"
+    shape = stub.requests[0].get("response_format")
+    assert (shape is not None) == structured
+    if structured:
+        assert shape["json_schema"]["schema"]["properties"]["verdict"] == {"enum": ["A", "B", "C"]}
 
 
 def test_it_takes_a_client_that_checks_addresses(stub: Stub) -> None:

@@ -19,6 +19,7 @@ from evaluators.llm.providers.failures import as_model_error
 class OpenAICompatible:
     """A model behind OpenAI's chat completions API; `timeout` in seconds.
 
+    `structured` says that the server keeps to a JSON schema when given one with the prompt.
     `extra` goes into the request body as it is. `http_client` and `async_http_client` replace
     the SDK's own, for whoever has to check addresses. Without `temperature` none is sent.
     """
@@ -30,24 +31,27 @@ class OpenAICompatible:
     max_tokens: int | None = None
     timeout: float = 60.0
     max_retries: int = 0
+    structured: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
     http_client: Any = field(default=None, repr=False)
     async_http_client: Any = field(default=None, repr=False)
 
-    def complete(self, prompt: Prompt) -> Reply:
+    def complete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The reply to a prompt; only the `ModelError` family is raised."""
         start = time.perf_counter()
         try:
-            answer = self._client.chat.completions.create(**self._request(prompt))
+            answer = self._client.chat.completions.create(**self._request(prompt, schema))
         except Exception as error:
             raise as_model_error(error) from None
         return self._reply(answer, time.perf_counter() - start)
 
-    async def acomplete(self, prompt: Prompt) -> Reply:
+    async def acomplete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The async twin of `complete`."""
         start = time.perf_counter()
         try:
-            answer = await self._async_client.chat.completions.create(**self._request(prompt))
+            answer = await self._async_client.chat.completions.create(
+                **self._request(prompt, schema)
+            )
         except Exception as error:
             raise as_model_error(error) from None
         return self._reply(answer, time.perf_counter() - start)
@@ -80,12 +84,15 @@ class OpenAICompatible:
     def _async_clients(self) -> WeakKeyDictionary[asyncio.AbstractEventLoop, Any]:
         return WeakKeyDictionary()
 
-    def _request(self, prompt: Prompt) -> dict[str, Any]:
+    def _request(self, prompt: Prompt, schema: Mapping[str, Any] | None) -> dict[str, Any]:
         request: dict[str, Any] = {"model": self.model, "messages": as_messages(prompt)}
         if self.temperature is not None:
             request["temperature"] = self.temperature
         if self.max_tokens is not None:
             request["max_tokens"] = self.max_tokens
+        if schema is not None and self.structured:
+            shape = {"name": "verdict", "strict": True, "schema": dict(schema)}
+            request["response_format"] = {"type": "json_schema", "json_schema": shape}
         return {**request, "extra_body": dict(self.extra)} if self.extra else request
 
     def _reply(self, answer: Any, latency: float) -> Reply:
