@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.test import override_settings
 
 from experiments.models import Comparison
 from tests.engine.processes import Worker
@@ -59,3 +60,10 @@ def worker(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> I
     log: Path = tmp_path_factory.mktemp("worker") / "worker.log"
     with Worker(log=log) as running:
         yield running
+
+
+@pytest.fixture(autouse=True, scope="session")
+def quick_passwords() -> Iterator[None]:
+    """Hashing a password well takes longer than most tests."""
+    with override_settings(PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"]):
+        yield

@@ -10,13 +10,28 @@ from uuid import UUID
 from django.utils import timezone
 
 from experiments.ids import uuid7
-from experiments.models import Comparison, Dataset, Experiment, Order, Provider, Run, RunPayload
+from experiments.models import (
+    Comparison,
+    Dataset,
+    Experiment,
+    Judgment,
+    Order,
+    Outcome,
+    Provider,
+    QueueItem,
+    Run,
+    RunPayload,
+)
 from experiments.rawjson import dumps, search_text
+from experiments.services import jobs
 from experiments.services.comparisons import create_comparison
 from experiments.services.datasets import create_dataset
 from experiments.services.evaluators import configure_evaluator
 from experiments.services.examples import NewExample, add_examples
+from experiments.services.judgment_rows import Decided
+from experiments.services.judgments import record_judgments
 from experiments.services.sealing import seal
+from experiments.verdicts import Verdict, game
 from tiebreak.accounts.models import Role, User, Workspace
 from tiebreak.accounts.services import create_api_key, create_workspace
 
@@ -131,3 +146,35 @@ def make_comparison(
         order=order,
         max_concurrency=max_concurrency,
     )
+
+
+def judge(comparison: Comparison, outcomes: Sequence[str], *, reason: str = "planted") -> None:
+    """Plan a comparison and give its pending pairs these outcomes, in the dataset's order."""
+    assert comparison.job is not None
+    jobs.plan(comparison.job)
+    pending = Judgment.objects.filter(comparison=comparison, outcome=Outcome.PENDING)
+    rows = list(pending.select_related("pair").order_by("position"))
+    record_judgments(
+        comparison,
+        [
+            _decided(row, outcome, reason)
+            for row, outcome in zip(rows, outcomes, strict=True)
+            if outcome != Outcome.PENDING
+        ],
+    )
+    QueueItem.objects.filter(job=comparison.job, target__in=[row.pk for row in rows]).delete()
+    jobs.complete_if_done(comparison.job)
+
+
+def _decided(row: Judgment, outcome: str, reason: str) -> Decided:
+    runs = [uid for uid in row.pair.run_uids if uid]
+    place = {"a": 0, "b": 1}.get(outcome)
+    if outcome == "failed":
+        return Decided(row.pk, Verdict(Outcome.FAILED, error=reason), [])
+    played = game(runs, place, reason=reason)
+    scores = {run: 0.5 if place is None else float(run == runs[place]) for run in runs}
+    flipped = outcome == "flip"
+    verdict = Verdict(
+        Outcome.TIE if flipped else Outcome(outcome), scores, order_changed=flipped, reason=reason
+    )
+    return Decided(row.pk, verdict, [played])

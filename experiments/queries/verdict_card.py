@@ -3,28 +3,34 @@
 from typing import Literal
 
 from evaluators.statistics.verdict import Counts, Verdict, verdict
-from experiments.models import Comparison
+from experiments.models import Comparison, ComparisonEvaluator
 from experiments.queries.outcome_counts import OutcomeCounts
 
 Rule = Literal["decided", "half"]
 
 
 def verdict_of(
-    comparison: Comparison, counts: OutcomeCounts, *, judge: str = "", rule: Rule = "decided"
+    comparison: Comparison,
+    evaluator: ComparisonEvaluator,
+    counts: OutcomeCounts,
+    *,
+    rule: Rule | None = None,
 ) -> Verdict:
-    """Who won, and how sure that is."""
+    """Who won by this evaluator, and how sure that is."""
     names = [side.name for side in comparison.sides.all()]
     return verdict(
         Counts(
             wins_a=counts.a,
             wins_b=counts.b,
             ties=counts.ties,
+            both_good=counts.both_good,
+            both_bad=counts.both_bad,
             failed=counts.failed,
             missing=counts.missing,
             pending=counts.pending,
             name_a=names[0],
             name_b=names[1],
-            judge=judge,
+            judge=evaluator.key,
             rule=rule,
         )
     )

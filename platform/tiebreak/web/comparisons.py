@@ -29,6 +29,7 @@ from experiments.queries.progress import progress_of
 from experiments.queries.verdict_card import verdict_of
 from experiments.services import jobs
 from experiments.services.deletion import delete_comparison
+from experiments.services.evaluators import kind_of
 from experiments.tasks import start_lanes
 from tiebreak import access
 from tiebreak.accounts.models import Role
@@ -60,7 +61,7 @@ class Choices:
 
     @classmethod
     def of(cls, query: QueryDict) -> Choices:
-        thumbs = _thumbs(query)
+        thumbs, start = _thumbs(query), query.get("n", "")
         known = {one.key for one in FILTERS}
         return cls(
             q=query.get("q", "").strip().replace("\x00", "")[:200],
@@ -69,7 +70,7 @@ class Choices:
             size=number(query, "size", SIZES, 50),
             after=Cursor.parse(query.get("after", "")),
             before=Cursor.parse(query.get("before", "")),
-            start=number(query, "n", range(10**8), 0),
+            start=int(start) if start.isdigit() and len(start) < 10 else 0,
         )
 
 
@@ -114,6 +115,7 @@ def _context(comparison: Comparison, query: QueryDict) -> dict[str, Any]:
         "query": query,
         "polls": comparison.job is not None and comparison.job.state in ("queued", "running"),
         "here": with_changes(query, {"row": None}),
+        "name_says_it": comparison.name == " vs ".join(side.name for side in sides[:2]),
     }
     if not evaluators:
         return {**context, "evaluator": None}
@@ -140,12 +142,13 @@ def _judged(
     page = table_page(rows, size=choices.size, after=choices.after, before=choices.before)
     return {
         "evaluator": evaluator,
+        "order_matters": _sees_order(evaluator),
         "choices": choices,
         "splits": sorted(split for split in by_split if split),
         "counts": counts,
         "everything": everything,
         "more": more,
-        "verdict": verdict_of(comparison, everything),
+        "verdict": verdict_of(comparison, evaluator, everything),
         "progress": progress_of(comparison.job) if comparison.job else None,
         "segments": _segments(query, choices, counts),
         "thumbs": _thumb_pairs(query, choices, counts),
@@ -154,6 +157,14 @@ def _judged(
         **_paging(query, choices, page),
         **_drawer(evaluator, query, page),
     }
+
+
+def _sees_order(evaluator: ComparisonEvaluator) -> bool:
+    """Whether the judge could be swayed by the order; unknown ones could."""
+    try:
+        return evaluator.evaluator is None or kind_of(evaluator.evaluator).order_matters
+    except ValueError:
+        return True
 
 
 def _segments(query: QueryDict, choices: Choices, counts: OutcomeCounts) -> list[Segment]:

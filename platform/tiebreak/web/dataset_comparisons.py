@@ -97,6 +97,6 @@ def _line(comparison: Comparison, counts: dict[int, dict[str, OutcomeCounts]]) -
         comparison=comparison,
         evaluators=evaluators,
         counts=found or OutcomeCounts(),
-        verdict=verdict_of(comparison, found) if found else None,
+        verdict=verdict_of(comparison, evaluators[0], found) if found else None,
         progress=progress_of(job) if job and job.is_open else None,
     )

@@ -28,7 +28,8 @@ from tiebreak.web.http import HtmxHttpRequest, needs
 
 def pairwise_kinds() -> list[Kind]:
     """The kinds a person can launch: those that compare two outputs and can be used here."""
-    return [kind for kind in available() if kind.pairwise and kind.available and _decides(kind)]
+    kinds = [kind for kind in available() if kind.pairwise and kind.available and _decides(kind)]
+    return sorted(kinds, key=lambda kind: (kind.needs_model, kind.source != "tiebreak", kind.title))
 
 
 def _decides(kind: Kind) -> bool:
@@ -156,16 +157,29 @@ def _experiment(dataset: Dataset, uid: str) -> Experiment | None:
 def launch_context(dataset: Dataset, data: QueryDict, form: LaunchForm | None) -> dict[str, Any]:
     """What the launch form needs; from an address, `a` and `b` choose the experiments."""
     if form is None:
-        given = {"experiment_a": data.get("a", ""), "experiment_b": data.get("b", "")}
+        given = _first_choice(dataset, data)
         form = LaunchForm(dataset, initial=given)
         data = QueryDict(mutable=True)
-        data.update(given)
+        data.update({**given, "evaluator": next(iter(form.kinds), "")})
     return {
         "form": form,
         "forecast": forecast(dataset, data),
         "kinds": form.kinds.values(),
         "has_providers": bool(form.providers),
     }
+
+
+def _first_choice(dataset: Dataset, data: QueryDict) -> dict[str, str]:
+    """What the address chooses; most people want the newest against the one before."""
+    newest = [
+        str(uid)
+        for uid in dataset.experiments.order_by("-start_time", "-pk").values_list("uid", flat=True)[
+            :3
+        ]
+    ]
+    a = data.get("a") or next((uid for uid in newest if uid != data.get("b")), "")
+    b = data.get("b") or next((uid for uid in newest if uid != a), "")
+    return {"experiment_a": a, "experiment_b": b}
 
 
 @require_GET

@@ -93,7 +93,7 @@ class Command(BaseCommand):
         return outcome_counts(comparison.evaluators.get())
 
     def _print_verdict(self, comparison: Comparison, counts: OutcomeCounts, address: str) -> None:
-        found = verdict_of(comparison, counts)
+        found = verdict_of(comparison, comparison.evaluators.get(), counts)
         self.stdout.write(f"\n{comparison.name}: {counts.judged} of {counts.total} pairs judged")
         self.stdout.write(f"  {found.sentence}")
         self.stdout.write(
