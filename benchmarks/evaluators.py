@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +151,7 @@ def one_by_one(evaluator: Any, rows: list[dict[str, Any]]) -> list[Any]:
 
 def main() -> int:
     """Print a table of ratios; 1 if one is lower than wanted."""
-    from langchain_classic.evaluation import load_evaluator as load_theirs
-
+    load_theirs = import_module("langchain_classic.evaluation").load_evaluator
     failed = 0
     print(f"{'':32}{'ours':>12}{'LangChain':>12}{'ratio':>9}{'wanted':>9}")
     for race in races():

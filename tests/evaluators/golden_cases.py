@@ -64,7 +64,7 @@ def _pydantic(about: dict[str, Any]) -> Any:
     import pydantic
 
     types = {"str": str, "int": int, "float": float, "bool": bool, "list[str]": list[str]}
-    fields = {name: (types[kind], ...) for name, kind in about["fields"].items()}
+    fields: dict[str, Any] = {name: (types[kind], ...) for name, kind in about["fields"].items()}
     return pydantic.create_model(about["name"], **fields)
 
 

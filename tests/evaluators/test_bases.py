@@ -61,7 +61,7 @@ BASES = {"string": WordCount, "pairwise": MoreWords, "trajectory": StepCount}
 
 
 def _own(config: dict[str, Any]) -> Any:
-    settings = {
+    settings: dict[str, Any] = {
         name: config[name] for name in ("requires_input", "requires_reference") if name in config
     }
     return type(config["class_name"], (BASES[config["kind"]],), settings)()

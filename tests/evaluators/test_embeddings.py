@@ -12,7 +12,13 @@ from evaluators.llm.providers.openai_embeddings import OpenAICompatibleEmbedding
 from tests.evaluators.golden_cases import Vectors
 from tests.evaluators.stub_server import serving
 
-TABLE = {"a": [1.0, 0.0], "b": [0.0, 1.0], "c": [1.0, 1.0], "zero": [0.0, 0.0], "long": [1, 2, 3]}
+TABLE: dict[str, Any] = {
+    "a": [1.0, 0.0],
+    "b": [0.0, 1.0],
+    "c": [1.0, 1.0],
+    "zero": [0.0, 0.0],
+    "long": [1, 2, 3],
+}
 
 
 def _distance(source: Any = None, **settings: Any) -> Any:

@@ -13,7 +13,7 @@ import pytest
 from evaluators import Unasked, UnreadableReply, load_evaluator
 
 REPLIES = json.loads((Path(__file__).parent / "judge_replies.json").read_text())
-VERDICTS = {
+VERDICTS: dict[str, dict[float, str]] = {
     "pairwise_string": {1: "A", 0: "B", 0.5: "C"},
     "criteria": {1: "Y", 0: "N"},
     "qa": {1: "CORRECT", 0: "INCORRECT"},

@@ -9,7 +9,7 @@ import pytest
 from evaluators import load_evaluator, load_evaluators
 from tests.evaluators.golden_cases import Judge, Vectors, cases, decode, identifier
 
-LOADERS = {"load_evaluator": load_evaluator, "load_evaluators": load_evaluators}
+LOADERS: dict[str, Any] = {"load_evaluator": load_evaluator, "load_evaluators": load_evaluators}
 
 
 def _loaded(case: dict[str, Any]) -> Any:

@@ -90,7 +90,12 @@ def test_it_is_one_batch_for_each_side() -> None:
             return super()._evaluate_rows(rows)
 
     row = {"prediction": "aa", "prediction_b": "a", "reference": "r"}
-    rows = [row, {"prediction": "a", "reference": "r"}, {**row, "reference": None}, row]
+    rows: list[dict[str, Any]] = [
+        row,
+        {"prediction": "a", "reference": "r"},
+        {**row, "reference": None},
+        row,
+    ]
     results = as_pairwise(Counted()).evaluate_batch(rows)
     assert sizes == [2, 2]
     assert [result["score"] for result in results] == [1, None, None, 1]

@@ -88,7 +88,8 @@ def test_it_shows_criteria_in_order() -> None:
     judge = _judge(criteria=["depth", {"style": "Is it nice?"}, "free words"])
     text = _text(judge.build_prompt(**ROW))
     assert text.index("- depth: ") < text.index("- style: Is it nice?") < text.index("- free words")
-    for refused in ({}, 5):
+    nothing: list[Any] = [{}, 5]
+    for refused in nothing:
         with pytest.raises(ValueError, match="Criteria"):
             _judge(criteria=refused)
 

@@ -73,7 +73,7 @@ def test_it_asks_for_a_shape_where_the_server_keeps_to_one(stub: Stub, structure
     assert judge.evaluate_string_pairs(**row)["value"] == "B"
     shape = stub.requests[0].get("response_format")
     assert (shape is not None) == structured
-    if structured:
+    if shape:
         assert shape["json_schema"]["schema"]["properties"]["verdict"] == {"enum": ["A", "B", "C"]}
 
 
