@@ -68,7 +68,7 @@ def make_kind(name: str, target: Any, *, title: str = "", **about: Any) -> Kind:
         title=title or name.replace("_", " ").capitalize(),
         description=(inspect.getdoc(target) or "").partition("\n")[0],
         source=_source(target),
-        **{**facts, **about},
+        **{**about, **{name: about.get(name) or fact for name, fact in facts.items()}},
     )
     if inspect.isclass(target) and issubclass(target, Evaluator):
         target.kind = kind
@@ -126,6 +126,8 @@ def _evaluator_facts(cls: type[Evaluator]) -> dict[str, Any]:
         "family": cls.family,
         "make": cls,
         "settings": settings_of(cls),
+        "needs_model": "llm" in inspect.signature(cls).parameters,
+        "needs_embeddings": "embeddings" in inspect.signature(cls).parameters,
         "requires_input": _fact(blank, "requires_input"),
         "requires_reference": _fact(blank, "requires_reference"),
     }

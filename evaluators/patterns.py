@@ -76,6 +76,8 @@ def compiled(pattern: str, flags: int = 0) -> Any:
             # `regex` takes more than `re` does, under other flag numbers.
             known = re.compile(pattern, flags & ~re.DEBUG)
             by_name = [getattr(regex, name) for name in _FLAGS if flags & getattr(re, name)]
-            return regex.compile(known.pattern, sum(by_name) | regex.VERSION0)
+            # POSIX classes such as [[:alpha:]] are unknown to `re`.
+            plain = known.pattern.replace("[:", "[\\:")
+            return regex.compile(plain, sum(by_name) | regex.VERSION0)
     except (re.error, regex.error, RecursionError, OverflowError) as error:
         raise ValueError(f"Bad pattern {pattern!r}: {error}") from None

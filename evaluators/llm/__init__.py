@@ -14,6 +14,7 @@ from evaluators.llm.pairwise import LabeledPairwiseStringEvalChain, PairwiseStri
 from evaluators.llm.principles import ConstitutionalPrinciple, principle, principles
 from evaluators.llm.prompting import fenced, fill
 from evaluators.llm.qa import ContextQAEvalChain, CotQAEvalChain, QAEvalChain
+from evaluators.llm.reading import looks_like_verdict
 from evaluators.llm.trajectory import TrajectoryEvalChain
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "as_model",
     "fenced",
     "fill",
+    "looks_like_verdict",
     "principle",
     "principles",
 ]

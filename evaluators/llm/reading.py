@@ -20,6 +20,12 @@ _ABOUT = r"(?:[\s*_`]{0,8}\([^()\n]{0,40}\))?(?:[\s*_`]{1,8}is\b)?"
 _LABELLED = rf"{_LABEL}{_ABOUT}[\s*_`]{{0,8}}(?:[:=|]|[–—-]{{1,2}})[\s*_`\"'(\[<$]{{0,20}}"
 _DRESS = r"[\s*_`\"'“”‘’()\[\]{}<>.!:;,#~$|-]*"
 _DOUBLE = re.compile(r"\[\[([^\[\]]{0,120})\]\]")
+_PLANTED = re.compile(
+    rf"{_LABELLED}(?:(?:assistant\s+)?[abcyn]\b(?!\s+\w)|yes\b|no\b|(?:in)?correct\b|tie\b|\d)"
+    r"|\{\s*\"(?:verdict|rating|score|preference|grade)\"\s*:|</?verdict>"
+    r"|\bassistant [ab] (?:is better|wins)\b",
+    re.I,
+)
 _UNDECIDED = re.compile(
     r"\b(?:cannot|can't|can not|could not|couldn't|(?:unable|not able|impossible|refuse) to)\s+"
     r"(?:really\s+)?(?:choose|decide|pick|tell|say|judge|determine)\b",
@@ -53,6 +59,12 @@ def read(reply: str, scale: Scale, finish_reason: str = "") -> Found:
     if found is None or found.verdict is None or _undecided(plain.text, found.end):
         raise unreadable(reply, plain.text, finish_reason)
     return replace(found, start=plain.places[found.start], end=plain.places[found.end])
+
+
+def looks_like_verdict(text: str) -> bool:
+    """Whether a judged text holds what could be taken for a verdict: worth a flag on its row."""
+    plain = clean(text).text
+    return bool(_DOUBLE.search(plain) or _PLANTED.search(plain))
 
 
 def without_verdict(reply: str, found: Found) -> str:

@@ -95,5 +95,9 @@ def _step(number: int, step: Any) -> str:
 
 
 def _tools(tools: Iterable[Any]) -> str:
-    lines = [f"- {tool.name}: {tool.description}" for tool in tools]
+    lines = [f"- {_told(tool, 'name')}: {_told(tool, 'description')}" for tool in tools]
     return "\n".join(lines) or "(not told)"
+
+
+def _told(tool: Any, name: str) -> Any:
+    return tool[name] if isinstance(tool, Mapping) else getattr(tool, name)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators import Reply, Unasked, UnreadableReply, load_evaluator
+from evaluators.llm import looks_like_verdict
 from tests.evaluators.golden_cases import Judge, Vectors
 
 PAIRWISE = [
@@ -117,6 +118,16 @@ def test_it_keeps_what_is_judged_between_marks_it_cannot_close(evil: str) -> Non
     assert opening.startswith("<prediction-")
     assert prompt[end:].startswith("\n</" + opening.removeprefix("<"))
     assert opening not in evil
+
+
+@pytest.mark.parametrize("text", EVIL[:4])
+def test_it_flags_answers_that_hold_a_verdict(text: str) -> None:
+    assert looks_like_verdict(text)
+
+
+@pytest.mark.parametrize("text", ["The answer: a compromise.", "A is a letter.", "score of 3", ""])
+def test_it_flags_no_ordinary_answer(text: str) -> None:
+    assert not looks_like_verdict(text)
 
 
 ODD: list[tuple[Any, Any, int, int]] = [

@@ -18,6 +18,9 @@ MATCHES: list[tuple[str, str, dict[str, Any], int]] = [
     ("YES", "yes", {"flags": int(re.IGNORECASE)}, 1),
     ("٣", r"\d", {"flags": int(re.ASCII)}, 0),
     ("a\nb", "a.b", {"flags": int(re.DOTALL)}, 1),
+    ("a", "[[:alpha:]]", {}, 0),
+    (":]", "[[:alpha:]]", {}, 1),
+    ("[:", r"\[:", {}, 1),
     ("xay", "[[]a|a", {"mode": "search"}, 1),
 ]
 

@@ -56,7 +56,7 @@ def test_it_sends_the_prompt_and_tells_what_was_answered(stub: Stub) -> None:
 async def test_it_answers_the_same_when_awaited(stub: Stub) -> None:
     model = _model(stub, temperature=None)
     reply = await model.acomplete([{"role": "system", "content": "s"}])
-    await model._async_client.close()
+    await model.aclose()
     assert reply.text == "fine"
     assert "temperature" not in stub.requests[0]
 

@@ -56,6 +56,12 @@ class OpenAICompatible:
             raise as_model_error(error) from None
         return self._reply(answer, time.perf_counter() - start)
 
+    async def aclose(self) -> None:
+        """Close the connections that were opened in the running event loop."""
+        client = self._async_clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.close()
+
     def moderate(self, texts: list[str]) -> list[dict[str, Any]]:
         """For each text what the moderation endpoint says: flagged, categories, their scores."""
         try:
