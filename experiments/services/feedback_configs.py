@@ -38,7 +38,7 @@ def set_config(
     workspace: Workspace,
     key: str,
     config: str,
-    is_lower_score_better: bool = False,
+    is_lower_score_better: bool | None = None,
     is_enforced: bool = False,
 ) -> FeedbackConfig:
     """Configure a key; the same again is no mistake, another meaning of a known key is."""
@@ -50,12 +50,13 @@ def set_config(
                 workspace=workspace,
                 key=key,
                 config=config,
-                is_lower_score_better=is_lower_score_better,
+                is_lower_score_better=is_lower_score_better or False,
                 is_enforced=is_enforced,
             )
     except IntegrityError:
         known = FeedbackConfig.objects.get(workspace=workspace, key=key)
-    if (loads(known.config), known.is_lower_score_better) != (loads(config), is_lower_score_better):
+    same_way = is_lower_score_better in (None, known.is_lower_score_better)
+    if not same_way or loads(known.config) != loads(config):
         raise InvalidError("feedback_key", f"{key!r} is configured already, and differently")
     return known
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import requests
-from django.conf import settings
 from langsmith import Client
 from langsmith import utils as langsmith_utils
 from pytest_django.live_server_helper import LiveServer
@@ -27,14 +26,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("ignore::UserWarning"))
 
 
-@pytest.fixture(scope="session")
-def static_folder() -> None:
-    """The live server looks for it when it starts."""
-    Path(settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
-
-
 @pytest.fixture
-def endpoint(static_folder: None, live_server: LiveServer) -> str:
+def endpoint(live_server: LiveServer) -> str:
     return f"{live_server.url}/api"
 
 

@@ -70,7 +70,7 @@ def _create(workspace: Workspace, body: Fields) -> FeedbackConfig:
             workspace=workspace,
             key=body.needed_text("feedback_key"),
             config=config,
-            is_lower_score_better=body.flag("is_lower_score_better") or False,
+            is_lower_score_better=body.flag("is_lower_score_better"),
             is_enforced=body.flag("is_enforced") or False,
         )
     except InvalidError as error:

@@ -12,8 +12,8 @@ from rest_framework.response import Response
 from tiebreak.api.reading import workspace_of
 from tiebreak.api.wire import moment
 
-# High enough for feedback in batches, low enough that users of newer accessors are warned.
-SPOKEN_VERSION = "0.15.0"
+# High enough for version 2 of reading, low enough that users of newer accessors are warned.
+SPOKEN_VERSION = "0.16.0"
 
 
 @api_view(["GET"])

@@ -61,7 +61,7 @@ def runs_query(request: Request) -> Response:
     limit = MAX_PAGE if left is None else min(left, MAX_PAGE)
     select = body.texts("select") or None
     page = run_page(
-        _with_needed(matching_runs(workspace, question)),
+        with_needed(matching_runs(workspace, question)),
         limit=limit,
         after=cursor.after,
         ascending=body.text("order") == "asc",
@@ -141,8 +141,8 @@ def await_runs(workspace: Workspace, question: RunQuestion) -> None:
             time.sleep(PAUSE)
 
 
-def _with_needed(rows: QuerySet[Run]) -> QuerySet[Run]:
-    return rows.select_related("experiment", "payload").defer("payload__search")
+def with_needed(rows: QuerySet[Run]) -> QuerySet[Run]:
+    return rows.select_related("experiment__dataset", "payload").defer("payload__search")
 
 
 def run_shapes(
@@ -160,7 +160,7 @@ def run_shapes(
         if "feedback_stats" in wanted
         else {}
     )
-    files = _files(rows) if "s3_urls" in wanted else {}
+    files = attachments_of_runs(rows) if "s3_urls" in wanted else {}
     link = link_maker(request)
     return [
         run_shape(
@@ -176,7 +176,7 @@ def run_shapes(
     ]
 
 
-def _files(rows: Sequence[Run]) -> dict[int, list[Attachment]]:
+def attachments_of_runs(rows: Sequence[Run]) -> dict[int, list[Attachment]]:
     found: dict[int, list[Attachment]] = {}
     for row in Attachment.objects.filter(run__in=[row.pk for row in rows]).order_by("pk"):
         if row.run_id is not None:

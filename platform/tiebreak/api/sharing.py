@@ -62,6 +62,11 @@ def _shared(request: Request, token: str, kind: Kind) -> Any:
     return find(link.workspace, link.target_uid)
 
 
+def shared_run(request: Request, token: str) -> Run:
+    run: Run = _shared(request, token, Kind.RUN)
+    return run
+
+
 @api_view(["GET"])
 @authentication_classes([])
 @permission_classes([])
@@ -104,7 +109,7 @@ def public_sessions(request: Request, token: str) -> Response:
 @permission_classes([])
 def public_run(request: Request, token: str, uid: str | None = None) -> Response:
     """The shared run, or another one of its trace."""
-    shared: Run = _shared(request, token, Kind.RUN)
+    shared = shared_run(request, token)
     wanted = shared.uid if uid is None else to_uuid("id", uid)
     return Response(_of_trace(request, shared, [wanted])[0])
 
@@ -113,7 +118,7 @@ def public_run(request: Request, token: str, uid: str | None = None) -> Response
 @authentication_classes([])
 @permission_classes([])
 def public_runs(request: Request, token: str) -> Response:
-    shared: Run = _shared(request, token, Kind.RUN)
+    shared = shared_run(request, token)
     body: Fields = object_body(request)
     return Response(
         {"runs": _of_trace(request, shared, body.uuids("id")), "cursors": {"next": None}}

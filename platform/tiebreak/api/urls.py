@@ -25,6 +25,9 @@ from tiebreak.api import (
     sharing,
     versions,
 )
+from tiebreak.api.v2 import experiment_runs as v2_experiment_runs
+from tiebreak.api.v2 import runs as v2_runs
+from tiebreak.api.v2 import threads as v2_threads
 
 View = Callable[..., Any]
 
@@ -90,6 +93,22 @@ PLATFORM: list[tuple[str, View]] = [
 ]
 
 
+V2: list[tuple[str, View]] = [
+    ("runs/query", v2_runs.runs_query),
+    ("runs/<uid>", v2_runs.run),
+    ("runs/<uid>/url", v2_runs.run_url),
+    ("runs/<uid>/share", v2_runs.run_share),
+    ("traces/query", v2_runs.traces_query),
+    ("traces/<trace>/runs", v2_runs.trace_runs),
+    ("threads/query", v2_threads.threads_query),
+    ("threads/<thread>/traces", v2_threads.thread_traces),
+    ("threads/<thread>/stats", v2_threads.thread_stats),
+    ("datasets/<uid>/experiment-runs", v2_experiment_runs.experiment_runs),
+    ("public/<token>/runs/query", v2_runs.public_runs),
+    ("public/<token>/run/<uid>", v2_runs.public_run),
+]
+
+
 def _routes(prefix: str, endpoints: list[tuple[str, View]]) -> list[URLPattern]:
     return [path(prefix + route + end, view) for route, view in endpoints for end in ("", "/")]
 
@@ -100,5 +119,6 @@ urlpatterns: list[URLPattern] = [
     path("v1/feedback/tokens/<uid>", feedback_tokens.feedback_by_token),
     *_routes("v1/platform/", PLATFORM),
     *_routes("v1/", ENDPOINTS),
+    *_routes("v2/", V2),
     *_routes("", ENDPOINTS),
 ]

@@ -1,0 +1,1 @@
+"""The second version of reading, which the SDK's generated client speaks."""
