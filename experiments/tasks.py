@@ -12,9 +12,11 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from experiments.models import Job, Lane
+from experiments.models import Job, Lane, Upload
 from experiments.services import jobs, lanes, sweeping
 from experiments.services.lane_turn import Turn
+from experiments.services.uploading.storing import store_upload
+from experiments.services.uploads import forgotten_uploads
 
 log = logging.getLogger(__name__)
 SWEEP_SECONDS = 10
@@ -77,6 +79,17 @@ def run_lane(lane_id: int, token: str) -> None:
         hint(run_lane, lane_id, str(following))
 
 
+def start_upload(upload: Upload) -> None:
+    """Queue the storing of an upload once its row is committed."""
+    transaction.on_commit(partial(hint, store, upload.pk))
+
+
+@shared_task
+def store(upload_id: int) -> None:
+    """Store the rows of an upload as one version."""
+    store_upload(upload_id, stopping)
+
+
 def sweep() -> None:
     """Send messages for whatever was forgotten."""
     found = sweeping.sweep(active)
@@ -84,6 +97,8 @@ def sweep() -> None:
         hint(plan, job_id)
     for lane_id, token in found.lanes:
         hint(run_lane, lane_id, str(token))
+    for upload_id in forgotten_uploads():
+        hint(store, upload_id)
 
 
 def sweep_for_ever() -> None:

@@ -11,6 +11,7 @@ from tiebreak.web import (
     experiments,
     launching,
     sdk_links,
+    uploads,
     workspace,
 )
 
@@ -22,7 +23,14 @@ urlpatterns = [
     path("datasets", datasets.dataset_list, name="dataset_list"),
     path("datasets/new", datasets.dataset_create, name="dataset_create"),
     path("datasets/sample", datasets.sample_load, name="sample_load"),
-    path("uploads/new", datasets.dataset_list, name="upload_new"),
+    path("uploads/new", uploads.upload_new, name="upload_new"),
+    path("uploads/<uuid:uid>", uploads.upload_detail, name="upload_detail"),
+    path("uploads/<uuid:uid>/target", uploads.upload_target, name="upload_target"),
+    path("uploads/<uuid:uid>/layout", uploads.upload_layout, name="upload_layout"),
+    path("uploads/<uuid:uid>/mapping", uploads.upload_mapping, name="upload_mapping"),
+    path("uploads/<uuid:uid>/start", uploads.upload_start, name="upload_start"),
+    path("uploads/<uuid:uid>/stop", uploads.upload_stop, name="upload_stop"),
+    path("uploads/<uuid:uid>/discard", uploads.upload_discard, name="upload_discard"),
     path("datasets/<uuid:uid>", datasets.dataset_detail, name="dataset_detail"),
     path("datasets/<uuid:uid>/delete", datasets.dataset_delete, name="dataset_delete"),
     path("datasets/<uuid:uid>/versions", datasets.dataset_versions, name="dataset_versions"),
