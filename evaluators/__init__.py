@@ -39,6 +39,7 @@ from evaluators.json_values import (
 )
 from evaluators.kinds import About, Kind, Setting
 from evaluators.llm import (
+    PRINCIPLES,
     ConstitutionalPrinciple,
     ContextQAEvalChain,
     CotQAEvalChain,
@@ -77,6 +78,7 @@ from evaluators.text import ExactMatchStringEvaluator, TokenOverlapEvaluator
 from evaluators.trajectory_base import AgentTrajectoryEvaluator
 
 __all__ = [
+    "PRINCIPLES",
     "About",
     "AgentTrajectoryEvaluator",
     "BadKey",

@@ -22,6 +22,7 @@ FAMILIES = (
     "evaluators.patterns",
     "evaluators.json_values",
     "evaluators.json_schema",
+    "evaluators.json_fields",
     "evaluators.embeddings",
     "evaluators.nearer",
     "evaluators.matching",

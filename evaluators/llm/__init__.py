@@ -11,13 +11,14 @@ from evaluators.llm.judge import (
 from evaluators.llm.judging import Judged, Unasked
 from evaluators.llm.models import Message, Model, Prompt, Reply
 from evaluators.llm.pairwise import LabeledPairwiseStringEvalChain, PairwiseStringEvalChain
-from evaluators.llm.principles import ConstitutionalPrinciple, principle, principles
+from evaluators.llm.principles import PRINCIPLES, ConstitutionalPrinciple, principle, principles
 from evaluators.llm.prompting import fenced, fill
 from evaluators.llm.qa import ContextQAEvalChain, CotQAEvalChain, QAEvalChain
 from evaluators.llm.reading import looks_like_verdict
 from evaluators.llm.trajectory import TrajectoryEvalChain
 
 __all__ = [
+    "PRINCIPLES",
     "ConstitutionalPrinciple",
     "ContextQAEvalChain",
     "CotQAEvalChain",

@@ -32,3 +32,6 @@ def principle(name: str) -> ConstitutionalPrinciple:
     if name not in principles():
         raise ValueError(f"Unknown principle {name!r}. Known: {', '.join(principles())}.")
     return principles()[name]
+
+
+PRINCIPLES = principles()

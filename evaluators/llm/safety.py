@@ -112,6 +112,25 @@ class ConstitutionalPrincipleEvaluator(FixedCriterion):
         return {"criteria": principle(self.principle).critique_request}
 
 
+@evaluator("rubric", title="A rubric per row", needs_model=True)
+@dataclass(kw_only=True)
+class RubricEvaluator(FixedCriterion):
+    """A model says whether an answer meets the rubric of its own row, given as the reference."""
+
+    prompt_name: ClassVar[str] = "rubric"
+    shown: ClassVar[Mapping[str, str]] = {
+        "input": "input",
+        "output": "prediction",
+        "reference": "reference",
+    }
+    requires_input = True
+    requires_reference = True
+
+    def guidance(self) -> dict[str, str]:
+        """Nothing: the rubric comes with the row."""
+        return {}
+
+
 FIVE_WAYS = Scale(word="[a-e]", meaning=str.upper, choices=tuple("ABCDE"))
 _FACTUALITY = {"A": 0.4, "B": 0.6, "C": 1.0, "D": 0.0, "E": 1.0}
 _MEANINGS = {
