@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, re_path
 
 from tiebreak.api import (
+    absent,
     annotation_queues,
     comparative,
     comparisons,
     dataset_files,
     datasets,
+    description,
     evaluations,
     examples,
     feedback,
@@ -109,6 +111,13 @@ V2: list[tuple[str, View]] = [
 ]
 
 
+ABSENT = "|".join(absent.REASONS)
+
+
+def _absent(prefix: str) -> URLPattern:
+    return re_path(rf"^{prefix}(?P<area>{ABSENT})(?:/(?P<rest>.*))?$", absent.absent)
+
+
 def _routes(prefix: str, endpoints: list[tuple[str, View]]) -> list[URLPattern]:
     return [path(prefix + route + end, view) for route, view in endpoints for end in ("", "/")]
 
@@ -117,8 +126,12 @@ urlpatterns: list[URLPattern] = [
     path("blobs/<token>", files.attachment, name="attachment"),
     path("feedback/tokens/<uid>", feedback_tokens.feedback_by_token, name="feedback_token"),
     path("v1/feedback/tokens/<uid>", feedback_tokens.feedback_by_token),
+    path("docs", description.docs, name="api_docs"),
+    path("openapi.json", description.schema, name="openapi"),
     *_routes("v1/platform/", PLATFORM),
     *_routes("v1/", ENDPOINTS),
     *_routes("v2/", V2),
     *_routes("", ENDPOINTS),
+    _absent("(?:v[12]/)?(?:platform/)?"),
+    re_path("^", absent.unknown),
 ]

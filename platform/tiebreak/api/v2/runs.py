@@ -122,7 +122,7 @@ def trace_runs(request: Request, trace: str) -> Response:
     )
     rows = with_needed(matching_runs(workspace_of(request), question))
     selects = checked_selects(params.texts("selects"))
-    return Response({"items": run_shapes_v2(request, rows.order_by("dotted_order"), selects)})
+    return Response({"items": run_shapes_v2(request, list(rows.order_by("dotted_order")), selects)})
 
 
 @api_view(["POST", "DELETE"])
@@ -148,7 +148,7 @@ def public_runs(request: Request, token: str) -> Response:
     rows = with_needed(
         Run.objects.filter(workspace=shared.workspace_id, trace_uid=shared.trace_uid)
     )
-    return Response({"items": run_shapes_v2(request, rows.order_by("dotted_order"), selects)})
+    return Response({"items": run_shapes_v2(request, list(rows.order_by("dotted_order")), selects)})
 
 
 @api_view(["GET"])

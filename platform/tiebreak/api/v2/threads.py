@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from rest_framework.decorators import api_view, permission_classes
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -30,8 +30,9 @@ def threads_query(request: Request) -> Response:
     body = object_body(request)
     start = start_of(body.text("cursor"))
     size = body.integer("page_size", low=1, high=MAX_PAGE) or 20
-    rows = _turns(request, body).order_by().values("thread_id").annotate(**_SUMS)
-    found = list(rows.order_by("-max_start_time", "thread_id")[start : start + size + 1])
+    threads = _turns(request, body).order_by().values("thread_id").annotate(**_SUMS)
+    newest_first = threads.order_by(F("max_start_time").desc(), "thread_id")
+    found: list[Any] = list(newest_first[start : start + size + 1])
     more = str(start + size) if len(found) > size else None
     return Response(page([_thread_shape(row) for row in found[:size]], more))
 
