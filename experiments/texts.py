@@ -1,8 +1,11 @@
 """What a judge or a reader is shown of a JSON value."""
 
+import re
 from typing import Any
 
-from experiments.rawjson import dumps, loads_exact
+from experiments.rawjson import NotJsonError, dumps, loads, loads_exact
+
+_VERDICT_LINE = re.compile(r"\s*\**\[\[[^\]\n]{1,20}\]\]\**\s*$")
 
 
 def text_of(payload: str | None) -> str | None:
@@ -20,3 +23,16 @@ def shown(value: Any) -> str | None:
     if isinstance(value, dict) and len(value) == 1:
         return shown(next(iter(value.values())))
     return dumps(value)
+
+
+def reason_in(reply: str) -> str:
+    """The reason in a judge's reply: without the verdict at its end, or out of its JSON shape."""
+    text = reply.strip()
+    if text.startswith("{"):
+        try:
+            value = loads(text)
+        except NotJsonError:
+            return text
+        reasons = (value.get(key) for key in ("reasoning", "reason", "explanation"))
+        return next((one for one in reasons if isinstance(one, str)), text)
+    return _VERDICT_LINE.sub("", text)

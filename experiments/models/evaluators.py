@@ -15,6 +15,8 @@ class Provider(WorkspaceRow):
     sealed_key = models.BinaryField(default=b"")
     key_hint = models.CharField(max_length=8, default="")
     timeout = models.FloatField(default=60, help_text="seconds for one call")
+    max_tokens = models.PositiveIntegerField(null=True, help_text="longest reply; empty: no limit")
+    structured = models.BooleanField(default=False, help_text="the server keeps to a JSON schema")
     archived_at = models.DateTimeField(null=True)
 
     class Meta:

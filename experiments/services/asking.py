@@ -20,7 +20,6 @@ from experiments.services.sealing import prompt_salt, unseal
 from experiments.services.subjects import Answer, Work
 
 Save = Callable[["Asked"], Awaitable[int]]
-MODEL_SETTINGS = {"temperature": 0.0}
 
 
 @dataclass(frozen=True)
@@ -57,6 +56,8 @@ class Judge:
         self.provider = provider
         self.evaluator = evaluator
         self.salt = prompt_salt()
+        self.settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": provider.max_tokens}
+        self.shape = {"schema": evaluator.reply_schema()} if provider.structured else {}
         self.client = guarded_client(provider.timeout)
         self.model = make_provider(
             "openai",
@@ -66,7 +67,8 @@ class Judge:
             timeout=provider.timeout,
             max_retries=0,
             async_http_client=self.client,
-            **MODEL_SETTINGS,
+            structured=provider.structured,
+            **self.settings,
         )
 
     async def close(self) -> None:
@@ -88,7 +90,8 @@ class Judge:
 
     def _digest(self, messages: Sequence[Message]) -> bytes:
         """What was asked, and of whom: reading rules are left out, so they may change freely."""
-        asked = [self.provider.base_url, self.provider.model, MODEL_SETTINGS, list(messages)]
+        of_whom = [self.provider.base_url, self.provider.model, self.settings, self.shape]
+        asked = [*of_whom, list(messages)]
         return hashlib.sha256(dumps(asked).encode()).digest()
 
     async def call(self, question: Question) -> Reply:
@@ -96,7 +99,7 @@ class Judge:
         started = time.monotonic()
         try:
             async with asyncio.timeout(self.provider.timeout):
-                reply: Reply = await self.model.acomplete(question.messages)
+                reply: Reply = await self.model.acomplete(question.messages, **self.shape)
         except TimeoutError as error:
             spent = time.monotonic() - started
             raise ModelTimeout(f"The model did not answer within {spent:.0f} s.") from error

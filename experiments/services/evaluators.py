@@ -85,6 +85,8 @@ def save_provider(
     model: str,
     key: str = "",
     timeout: float = 60,
+    max_tokens: int | None = None,
+    structured: bool = False,
     provider: Provider | None = None,
 ) -> Provider:
     """Add or change a provider; a key is kept only while the address stays the same."""
@@ -101,6 +103,7 @@ def save_provider(
     ):
         raise ConflictError(f"A provider named {row.name!r} already exists.")
     row.base_url, row.model, row.timeout = base_url, model.strip(), timeout
+    row.max_tokens, row.structured = max_tokens, structured
     if key or moved:
         row.sealed_key = seal(key)
         row.key_hint = key[-4:] if len(key) >= 12 else ""

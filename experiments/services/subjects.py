@@ -33,7 +33,7 @@ from experiments.rawjson import dumps, storable
 from experiments.services.judgment_rows import FEEDBACK_SPACE, Decided
 from experiments.services.judgments import record_judgments
 from experiments.services.lanes import Claimed
-from experiments.texts import text_of
+from experiments.texts import reason_in, text_of
 from experiments.verdicts import FAILED, GameResult, reduce_games
 
 ERROR_KINDS: dict[str, str] = {
@@ -182,7 +182,7 @@ def _game(work: Work, order: tuple[int, int], answer: Answer) -> GameResult:
         if answer.error
         else ("tie" if place is None else ("first", "second")[place]),
         winner=None if place is None else shown[place],
-        reason=str(answer.result.get("reasoning") or ""),
+        reason=reason_in(str(answer.result.get("reasoning") or "")),
         error=answer.error,
         error_kind=answer.error_kind,
         reply_id=answer.reply_id,
@@ -277,7 +277,7 @@ def record_runs(evaluation: Evaluation, finished: Sequence[tuple[Work, Sequence[
 
 def _score(answer: Answer) -> dict[str, Any]:
     score, value = answer.result.get("score"), answer.result.get("value")
-    remark = answer.error or str(answer.result.get("reasoning") or "")
+    remark = answer.error or reason_in(str(answer.result.get("reasoning") or ""))
     return {
         "score": None if score is None else float(score),
         "score_text": None if score is None else dumps(score),

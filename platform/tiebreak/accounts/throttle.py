@@ -21,7 +21,8 @@ def seconds_to_wait(username: str, address: str) -> int:
     if failures < FREE_TRIES:
         return 0
     wait: int = min(LONGEST_WAIT, 2 ** (failures - FREE_TRIES + 1))
-    return max(0, round(last + wait - time.time()))
+    waited: float = time.time() - last
+    return max(0, round(wait - waited))
 
 
 def note_failure(username: str, address: str) -> None:

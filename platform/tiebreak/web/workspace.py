@@ -223,7 +223,7 @@ def providers(request: HtmxHttpRequest) -> HttpResponse:
 def provider_edit(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     """Change a provider; its key is never shown, and not sent to another address."""
     row = access.provider(request.workspace, uid)
-    initial = {name: getattr(row, name) for name in ("name", "base_url", "model", "timeout")}
+    initial = {name: getattr(row, name) for name in ProviderForm.base_fields if name != "key"}
     form = ProviderForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid() and _save_provider(request, form, row):
         return HttpResponseRedirect(reverse("provider_list"))
