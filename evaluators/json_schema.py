@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Annotated, Any
 
-from evaluators.base import Result, StringEvaluator
+from evaluators.base import Result, Row, StringEvaluator, row_error
 from evaluators.define import evaluator
 from evaluators.json_reading import NotJson, read_json
 from evaluators.json_values import parsed_prediction
@@ -34,9 +34,7 @@ class JsonSchemaEvaluator(StringEvaluator):
     allow_partial: Annotated[bool, About("Close what was cut off first.")] = False
 
     def __post_init__(self) -> None:
-        self._last: tuple[Any, Any] = (None, None)
-        if self.schema is not None:
-            self._validator(self.schema)
+        self._constant = None if self.schema is None else self._validator(self.schema)
 
     @property
     def requires_reference(self) -> bool:
@@ -46,7 +44,29 @@ class JsonSchemaEvaluator(StringEvaluator):
     def _evaluate_strings(
         self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any
     ) -> Result:
-        validator = self._validator(reference if self.schema is None else self.schema)
+        return self._validated(self._constant or self._validator(reference), prediction)
+
+    def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
+        known: dict[int, Any] = {}
+        return [self._one_of_many(row, known) for row in rows]
+
+    def _one_of_many(self, row: Row, known: dict[int, Any]) -> Result:
+        # Within a batch the same object is the same schema: its text is made once.
+        schema = row.get("reference")
+        validator = known.get(id(schema))
+        if validator is None or "input" in row:
+            result = self._safe_row(row)
+            if self._constant is None and "error" not in result:
+                known[id(schema)] = self._validator(schema)
+            return result
+        try:
+            return self._validated(validator, row["prediction"])
+        except KeyError:
+            return self._safe_row(row)
+        except Exception as error:
+            return row_error(error)
+
+    def _validated(self, validator: Any, prediction: Any) -> Result:
         try:
             value = parsed_prediction(prediction, self.allow_partial)
         except NotJson as error:
@@ -58,12 +78,7 @@ class JsonSchemaEvaluator(StringEvaluator):
         return {"score": 0, "reasoning": reasoning, "errors": errors}
 
     def _validator(self, schema: Any) -> Any:
-        seen, validator = self._last
-        # The same object as in the row before needs no look-up; it is held, so its id is its own.
-        if seen is not schema or validator is None:
-            validator = _built(_schema_text(schema), self.check_formats)
-            self._last = (schema, validator)
-        return validator
+        return _built(_schema_text(schema), self.check_formats)
 
 
 def _schema_text(schema: Any) -> str:

@@ -234,6 +234,34 @@ def test_it_builds_one_validator_for_one_schema(monkeypatch: pytest.MonkeyPatch)
     assert len(checks) == 1
 
 
+def test_it_gives_each_row_of_a_schema_its_own_result_or_error() -> None:
+    schema = {"type": "integer"}
+    rows: list[dict[str, Any]] = [
+        {"prediction": "1", "reference": schema},
+        {"prediction": '"x"', "reference": schema},
+        {"reference": schema},
+        {"prediction": DEEP, "reference": schema},
+        {"prediction": "1", "reference": None},
+        {"prediction": "1", "reference": {"type": "string"}},
+        {"prediction": "2", "reference": schema},
+    ]
+    results = load_evaluator("json_schema_validation").evaluate_batch(rows)
+    assert [result["score"] for result in results] == [1, 0, None, None, None, 0, 1]
+    assert [result.get("error_type") for result in results[2:5]] == [
+        "TypeError",
+        "TooDeep",
+        "ValueError",
+    ]
+
+
+def test_it_sees_that_a_schema_was_changed() -> None:
+    schema: dict[str, Any] = {"type": "integer"}
+    loaded = load_evaluator("json_schema_validation")
+    assert loaded.evaluate_strings(prediction="1", reference=schema)["score"] == 1
+    schema["type"] = "string"
+    assert loaded.evaluate_strings(prediction="1", reference=schema)["score"] == 0
+
+
 def test_it_ends_a_schema_that_refers_to_itself_for_ever() -> None:
     row = {"prediction": "1", "reference": {"$ref": "#"}}
     [result] = load_evaluator("json_schema_validation").evaluate_batch([row])
