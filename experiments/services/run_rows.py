@@ -9,48 +9,48 @@ from uuid import UUID
 from django.db import connection
 from django.utils import timezone
 
-from experiments.copying import jsonb
-from experiments.rawjson import search_text, storable
+from experiments.rawjson import dumps, search_text, storable, storable_value
 from experiments.services.run_pieces import RunPiece, usage_of
 from tiebreak.accounts.models import Workspace
 
 CHUNK = 500
 MAX_SEARCH = 40_000
 
-_IDENTITY = [
-    "experiment_id",
-    "trace_uid",
-    "parent_uid",
-    "is_root",
-    "dotted_order",
-    "name",
-    "run_type",
-    "start_time",
-]
-_REPORTED = [
-    "thread_id",
-    "first_token_time",
-    "prompt_tokens",
-    "completion_tokens",
-    "total_tokens",
-    "prompt_cost",
-    "completion_cost",
-    "total_cost",
-]
-_COLUMNS = [
-    "workspace_id",
-    "uid",
-    "created_at",
-    "modified_at",
-    "opened",
-    *_IDENTITY,
-    "end_time",
-    "status",
-    "example_uid",
-    "tags",
-    "metadata",
-    *_REPORTED,
-]
+# Columns with their types in PostgreSQL.
+_IDENTITY = {
+    "experiment_id": "bigint",
+    "trace_uid": "uuid",
+    "parent_uid": "uuid",
+    "is_root": "boolean",
+    "dotted_order": "text",
+    "name": "text",
+    "run_type": "text",
+    "start_time": "timestamptz",
+}
+_REPORTED = {
+    "thread_id": "text",
+    "first_token_time": "timestamptz",
+    "prompt_tokens": "bigint",
+    "completion_tokens": "bigint",
+    "total_tokens": "bigint",
+    "prompt_cost": "numeric",
+    "completion_cost": "numeric",
+    "total_cost": "numeric",
+}
+_COLUMNS = {
+    "workspace_id": "bigint",
+    "uid": "uuid",
+    "created_at": "timestamptz",
+    "modified_at": "timestamptz",
+    "opened": "boolean",
+    **_IDENTITY,
+    "end_time": "timestamptz",
+    "status": "text",
+    "example_uid": "uuid",
+    "tags": "jsonb",
+    "metadata": "jsonb",
+    **_REPORTED,
+}
 
 # The opening decides who a run is; after it, an update may only name what was left empty.
 _OPENS = "(EXCLUDED.opened AND NOT run.opened)"
@@ -90,13 +90,22 @@ def _set_clauses() -> list[str]:
     ]
 
 
+def _source(columns: Mapping[str, str]) -> str:
+    """Rows out of one array per column: few parameters, and PostgreSQL takes them in order."""
+    texts = "ARRAY(SELECT jsonb_array_elements_text(given.tags))"
+    given = ", ".join(texts if name == "tags" else f"given.{name}" for name in columns)
+    arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
+    return f"SELECT {given} FROM unnest({arrays}) AS given({', '.join(columns)})"  # noqa: S608
+
+
 _UPSERT_RUNS = (
-    f"INSERT INTO experiments_run AS run ({', '.join(_COLUMNS)}) VALUES {{rows}} "  # noqa: S608
+    f"INSERT INTO experiments_run AS run ({', '.join(_COLUMNS)}) {_source(_COLUMNS)} "
     f"ON CONFLICT (workspace_id, uid) DO UPDATE SET {', '.join(_set_clauses())} "
     "RETURNING uid, id"
 )
 
 _TEXTS = ["inputs", "outputs", "error", "events", "extra", "serialized"]
+_PAYLOAD = {"run_id": "bigint", **dict.fromkeys(_TEXTS, "json"), "search": "text"}
 
 
 def _payload_statement(*, prevails: bool) -> str:
@@ -115,8 +124,8 @@ def _payload_statement(*, prevails: bool) -> str:
         "END"
     )
     return (
-        f"INSERT INTO experiments_runpayload AS payload (run_id, {', '.join(_TEXTS)}, search) "  # noqa: S608
-        f"VALUES {{rows}} ON CONFLICT (run_id) DO UPDATE SET {', '.join(clauses)}"
+        f"INSERT INTO experiments_runpayload AS payload ({', '.join(_PAYLOAD)}) "
+        f"{_source(_PAYLOAD)} ON CONFLICT (run_id) DO UPDATE SET {', '.join(clauses)}"
     )
 
 
@@ -149,22 +158,16 @@ def upsert_runs(
 def upsert_payloads(pieces: Sequence[RunPiece], ids: Mapping[UUID, int]) -> None:
     for prevails, statement in _UPSERT_PAYLOADS.items():
         rows = [_payload_row(p, ids[p.uid]) for p in pieces if p.prevails is prevails]
-        _execute(statement, rows, types=["", *["::json"] * len(_TEXTS), ""])
+        _execute(statement, rows)
 
 
-def _execute(
-    statement: str, rows: Sequence[Sequence[Any]], types: Sequence[str] | None = None
-) -> list[Any]:
+def _execute(statement: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
     """Run an INSERT of many rows; PostgreSQL takes them, and their locks, in this order."""
     found: list[Any] = []
     with connection.cursor() as cursor:
         for start in range(0, len(rows), CHUNK):
             part = rows[start : start + CHUNK]
-            one = ", ".join(f"%s{kind}" for kind in types or [""] * len(part[0]))
-            cursor.execute(
-                statement.replace("{rows}", ", ".join([f"({one})"] * len(part))),
-                [value for row in part for value in row],
-            )
+            cursor.execute(statement, [list(column) for column in zip(*part, strict=True)])
             found += cursor.fetchall() if cursor.description else []
     return found
 
@@ -197,8 +200,8 @@ def _run_row(
         piece.end_time,
         piece.status,
         piece.example_uid,
-        piece.tags,
-        jsonb(piece.metadata),
+        dumps(piece.tags),
+        dumps(storable_value(piece.metadata)),
         piece.thread_id,
         piece.first_token_time,
         usage.prompt_tokens,

@@ -85,7 +85,8 @@ def runs_multipart(request: Request) -> Response:
     envelope = Envelope()
     with ExitStack() as opened:
         for index, part in enumerate(request_parts(request._request)):
-            opened.callback(part.close)
+            if part.spool is not None:
+                opened.callback(part.close)
             kind, _, rest = part.name.partition(".")
             if kind in OPENINGS:
                 _add_part(drafts, kind, rest, index, part)
