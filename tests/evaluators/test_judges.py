@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,6 +111,20 @@ def test_it_judges_by_the_rubric_of_each_row() -> None:
     result = rubric.evaluate_strings(input="q", prediction="a", reference="Names the river.")
     assert result["score"] == 1
     assert "Names the river." in judge.prompts[0]
+
+
+@pytest.mark.parametrize("reference", [None, "", "the expected answer"])
+def test_it_asks_the_same_about_steps_when_awaited(reference: str | None) -> None:
+    judge = Judge("Score: 4")
+    loaded = load_evaluator("trajectory", llm=judge)
+    row = {"input": "q", "prediction": "a", "agent_trajectory": "one step", "reference": reference}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if reference != "" else "ignore")
+        loaded.evaluate_agent_trajectory(**row)
+        asyncio.run(loaded.aevaluate_agent_trajectory(**row))
+    assert judge.prompts[0] == judge.prompts[1]
+    assert ("the expected answer" in judge.prompts[0]) == bool(reference)
+    assert "None" not in judge.prompts[0]
 
 
 def test_it_lists_tools_given_as_objects_or_mappings() -> None:
