@@ -1,14 +1,15 @@
 // Drag and drop, the name from the file's name, the size limit before sending, one sending only.
 "use strict";
 
+// The form has a control called "dataset", which hides the property of that name.
 const form = document.getElementById("upload-form");
 
 const stem = (name) => name.replace(/^.*[\\/]/, "").replace(/\.[^.]*$/, "").trim().slice(0, 200);
 
 const looked = (file) => {
-  const tooLarge = file && file.size > Number(form.dataset.limit);
+  const tooLarge = file && file.size > Number(form.getAttribute("data-limit"));
   const told = document.getElementById("id_file_error");
-  told.textContent = tooLarge ? form.dataset.tooLarge : "";
+  told.textContent = tooLarge ? form.getAttribute("data-too-large") : "";
   document.getElementById("drop").classList.toggle("error-field", Boolean(tooLarge));
   document.getElementById("upload-button").disabled = Boolean(tooLarge);
 };
@@ -54,11 +55,11 @@ if (form) {
 
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("#upload-form, [data-once]")) return;
-  if (event.target.dataset.sent) event.preventDefault();
-  event.target.dataset.sent = "yes";
+  if (event.target.hasAttribute("data-sent")) event.preventDefault();
+  event.target.setAttribute("data-sent", "");
 });
 window.addEventListener("pageshow", () => {
-  for (const sent of document.querySelectorAll("[data-sent]")) delete sent.dataset.sent;
+  for (const sent of document.querySelectorAll("[data-sent]")) sent.removeAttribute("data-sent");
 });
 
 const refused = document.getElementById("refused") || document.getElementById("form-errors");

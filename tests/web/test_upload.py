@@ -136,6 +136,9 @@ def test_it_shows_the_done_step_while_it_is_queued(client: Client) -> None:
 def test_it_discards_an_upload_with_its_file(client: Client) -> None:
     upload = sent(client, "bom_crlf.csv")
     assert len(kept_files()) == 1
+    asked = client.get(address(upload, "discard")).content.decode()
+    assert "Discard the upload of bom_crlf.csv?" in asked
+    assert len(kept_files()) == 1
     assert client.post(address(upload, "discard")).status_code == 302
     assert kept_files() == []
     assert not Upload.objects.exists()

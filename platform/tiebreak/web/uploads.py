@@ -33,6 +33,7 @@ from experiments.services.uploads import (
 from experiments.tasks import start_upload
 from tiebreak import access
 from tiebreak.accounts.models import Role
+from tiebreak.templatetags.tiebreak import visible
 from tiebreak.web.datasets import paging_links, place_of
 from tiebreak.web.htmx import render_page, wants_fragment
 from tiebreak.web.http import HtmxHttpRequest, needs
@@ -213,11 +214,19 @@ def upload_stop(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     return to_step(upload, "check")
 
 
-@require_POST
 @needs(Role.EDITOR)
 def upload_discard(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
-    """Forget the upload with its file."""
+    """Ask first; then forget the upload with its file."""
     upload = access.upload(request.workspace, uid)
+    if request.method != "POST":
+        context = {
+            "section": "datasets",
+            "title": f"Discard the upload of {visible(upload.filename)}?",
+            "goes": {"uploaded file, with the roles of its columns": 1},
+            "stays": "Examples that were stored stay.",
+            "back": step_address(upload, "map"),
+        }
+        return render_page(request, "components/confirm_delete.html", context, partial="page")
     discard_upload(upload)
-    messages.success(request, f"The upload of {upload.filename} was discarded.")
+    messages.success(request, f"The upload of {visible(upload.filename)} was discarded.")
     return HttpResponseRedirect(reverse("upload_new"))
