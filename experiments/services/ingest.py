@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from experiments.models import Run
 from experiments.services import judgments
@@ -27,14 +27,24 @@ def ingest(
 ) -> None:
     """Store openings and updates of runs, and feedback; in any order, any number of times."""
     folded = fold(pieces)
-    experiments = _experiments(workspace, folded)
-    with transaction.atomic():
-        if folded:
-            ids = upsert_runs(workspace, folded, experiments, _parents(workspace, folded))
-            upsert_payloads(folded, ids)
-            attach_to_runs(workspace, folded, ids)
-        write_feedback(workspace, feedback)
+    try:
+        _store(workspace, folded, feedback)
+    except IntegrityError:
+        # An experiment was deleted between its being found and its runs being written.
+        _store(workspace, folded, feedback)
     _catch_up(workspace, folded, feedback)
+
+
+def _store(
+    workspace: Workspace, pieces: Sequence[RunPiece], feedback: Sequence[FeedbackEntry]
+) -> None:
+    experiments = _experiments(workspace, pieces)
+    with transaction.atomic():
+        if pieces:
+            ids = upsert_runs(workspace, pieces, experiments, _parents(workspace, pieces))
+            upsert_payloads(pieces, ids)
+            attach_to_runs(workspace, pieces, ids)
+        write_feedback(workspace, feedback)
 
 
 def _catch_up(

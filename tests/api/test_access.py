@@ -123,6 +123,14 @@ def test_strangers_see_nothing(call: Call, call_as_stranger: Call) -> None:
     assert call_as_stranger("GET", f"/examples?id={example}").json() == []
 
 
+def test_a_named_workspace_must_be_the_one_of_the_key(
+    call: Call, workspace: Workspace, other_workspace: Workspace
+) -> None:
+    for named, status in ((workspace.uid, 200), (other_workspace.uid, 404), ("nonsense", 404)):
+        answer = call("GET", "/datasets", headers={"X-Tenant-Id": str(named)})
+        assert answer.status_code == status
+
+
 def test_ids_belong_to_a_workspace(call: Call, call_as_stranger: Call) -> None:
     """The same id in two workspaces is two runs; neither sees or changes the other."""
     run = run_body()

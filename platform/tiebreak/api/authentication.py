@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import Q
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
@@ -30,6 +30,7 @@ class ApiKeyAuthentication(BaseAuthentication):
         )
         if key is None or not key.is_valid(now):
             raise AuthenticationFailed("This API key is not known, has expired or was revoked.")
+        _must_be_its_workspace(request, key)
         _note_use(key, now)
         request.workspace = key.workspace  # type: ignore[attr-defined]
         request.role = Role(key.role)  # type: ignore[attr-defined]
@@ -45,6 +46,13 @@ def _secret_of(request: Request) -> str | None:
         return header.strip()
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def _must_be_its_workspace(request: Request, key: ApiKey) -> None:
+    """A script that names a workspace means that one; another one is not there for this key."""
+    named = request.headers.get("X-Tenant-Id", "").strip().lower()
+    if named and named != str(key.workspace.uid):
+        raise NotFound("The workspace that X-Tenant-Id names is not the one of this API key.")
 
 
 def _note_use(key: ApiKey, now: datetime) -> None:

@@ -16,7 +16,6 @@ from rest_framework.exceptions import APIException, ErrorDetail, ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.renderers import BaseRenderer
 from rest_framework.response import Response
-from rest_framework.views import set_rollback
 
 from experiments.errors import ConflictError, InvalidError
 from experiments.filters.grammar import FilterError
@@ -107,7 +106,6 @@ def read_json(body: bytes) -> Any:
 
 def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
     """Answer every refusal with `{"detail": ...}`; anything unforeseen stays a 500."""
-    set_rollback()
     match error:
         case FilterError():
             return Response({"detail": str(error), "position": error.position}, status=400)
