@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Self
 
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection
 from django.utils import timezone
 
 from experiments.models import Upload
@@ -28,12 +28,16 @@ class Progress:
         self.bytes = self.rows = 0
         self.withdrawn = False
         self._done = threading.Event()
-        self._claimed = threading.Event()
+        self._ready = threading.Event()
+        self._claimed = False
         self._thread = threading.Thread(target=self._run, name=f"upload-{self.pk}", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._claimed.wait()
+        self._ready.wait()
+        if not self._claimed:
+            self.__exit__()
+            raise OperationalError("No second connection for the progress of an upload.")
         return self
 
     def __exit__(self, *error: Any) -> None:
@@ -48,19 +52,21 @@ class Progress:
 
     def _run(self) -> None:
         try:
-            self._write(self._claim)
-            self._claimed.set()
+            self._claimed = self._write(self._claim)
+            self._ready.set()
             while not self._done.wait(BEAT_SECONDS) and not self.withdrawn:
                 self._write(self._beat)
         finally:
-            self._claimed.set()
+            self._ready.set()
             connection.close()
 
-    def _write(self, write: Callable[[], int]) -> None:
+    def _write(self, write: Callable[[], int]) -> bool:
         try:
             self.withdrawn = write() == 0
         except DatabaseError as error:
             log.warning("No progress noted for upload %s: %s", self.pk, error)
+            return False
+        return True
 
     def _claim(self) -> int:
         waiting = [Upload.State.QUEUED, Upload.State.RUNNING]

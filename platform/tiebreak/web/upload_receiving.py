@@ -42,7 +42,11 @@ class FilesFolderHandler(FileUploadHandler):
         super().new_file(*args, **kwargs)
         if self.error or self.field_name != "file" or self._receiver:
             raise SkipFile
-        self._receiver = Receiver()
+        try:
+            self._receiver = Receiver()
+        except OSError as error:
+            self.error = _not_kept(error)
+            raise SkipFile from error
         self.filename = self.file_name or ""
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
@@ -51,6 +55,9 @@ class FilesFolderHandler(FileUploadHandler):
             self._receiver.write(raw_data)
         except InvalidError as error:
             self.error = error.message
+            raise StopUpload(connection_reset=False) from error
+        except OSError as error:
+            self.error = _not_kept(error)
             raise StopUpload(connection_reset=False) from error
 
     def file_complete(self, file_size: int) -> UploadedFile[Any] | None:
@@ -72,6 +79,10 @@ class FilesFolderHandler(FileUploadHandler):
         if self._receiver is not None:
             self._receiver.drop()
             self._receiver = None
+
+
+def _not_kept(error: OSError) -> str:
+    return f"The server cannot keep the file: {(error.strerror or 'an error').lower()}."
 
 
 def receive_text(text: str) -> ReceivedFile:
