@@ -8,6 +8,7 @@ from experiments.errors import InvalidError
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 30
+MAX_DIGITS = 400
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -107,6 +108,8 @@ class _Reader:
         if kind == "string":
             return Value(_unquoted(word), start)
         if kind == "number":
+            if len(word) > MAX_DIGITS:
+                raise FilterError(f"a number has at most {MAX_DIGITS} characters", start)
             return Value(_number(word), start)
         if self.kind == "mark" and self.word == "(":
             return Call(word.lower(), tuple(self.items("(", ")", depth)), start)

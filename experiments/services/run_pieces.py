@@ -184,4 +184,4 @@ def _cost(usage: dict[str, Any], key: str) -> Decimal | None:
         cost = Decimal(str(value))
     except InvalidOperation:
         return None
-    return round(cost, 15) if cost.is_finite() and abs(cost) < 10**14 else None
+    return round(cost, 15) if cost.is_finite() and cost.adjusted() < 14 else None

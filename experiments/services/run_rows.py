@@ -201,7 +201,7 @@ def _run_row(
         piece.status,
         piece.example_uid,
         dumps(piece.tags),
-        dumps(storable_value(piece.metadata)),
+        _filterable(piece.metadata),
         piece.thread_id,
         piece.first_token_time,
         usage.prompt_tokens,
@@ -233,5 +233,19 @@ def _start_of(dotted_order: str | None) -> datetime | None:
 
 
 def _payload_row(piece: RunPiece, run_id: int) -> list[Any]:
-    search = search_text(piece.inputs, piece.outputs, piece.error)
-    return [run_id, *(getattr(piece, column) for column in _TEXTS), search]
+    return [run_id, *(getattr(piece, column) for column in _TEXTS), _search(piece)]
+
+
+def _search(piece: RunPiece) -> str:
+    try:
+        return search_text(piece.inputs, piece.outputs, piece.error)
+    except RecursionError:
+        return ""
+
+
+def _filterable(metadata: dict[str, Any]) -> str:
+    """Metadata for the column of the filters, without what `jsonb` cannot hold."""
+    try:
+        return dumps(storable_value(metadata))
+    except (ValueError, RecursionError):
+        return dumps({key: value for key, value in metadata.items() if isinstance(value, str)})

@@ -168,6 +168,7 @@ def test_booleans_count_as_one_and_zero(call: Call) -> None:
     [
         ("score", "1"),
         ("score", 10**400),
+        ("score", -(10**309)),
         ("score", [1]),
         ("value", ["a"]),
         ("comment", {"a": 1}),

@@ -25,6 +25,7 @@ from tests.api.conftest import Call
 from tiebreak.accounts.models import Workspace
 
 SESSION = "11111111-0000-4000-8000-000000005e55"
+FIXED = "11111111-0000-4000-8000-0000000000aa"
 
 
 def send(call: Call, body: bytes, encoding: str = "") -> Any:
@@ -89,7 +90,7 @@ def test_it_refuses_cut_off_data(call: Call, encoding: str) -> None:
     [
         b"",
         b"no boundary at all",
-        multipart(json_part("post." + str(uuid4()), {}))[:-10],
+        multipart(json_part(f"post.{FIXED}", {}))[:-10],
         multipart(json_part("something.else", {})),
         multipart(("", "application/json", b"{}")),
     ],
@@ -323,7 +324,7 @@ def test_a_run_without_a_place_gets_one(call: Call) -> None:
         ("events", {}),
         ("tags", "t"),
         ("session_name", "x" * 401),
-        ("trace_id", str(uuid4())),
+        ("trace_id", FIXED),
         ("dotted_order", "yesterday"),
         ("name", 7),
     ],
@@ -364,3 +365,34 @@ def test_a_chunked_body_is_asked_for_again(call: Call) -> None:
     assert answer.status_code in (202, 422)
     if answer.status_code == 202:
         assert call("GET", f"/runs/{uid}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"x":1e400,"k":"v"}',
+        b'{"x":' + b"[" * 700 + b"1" + b"]" * 700 + b',"k":"v"}',
+        b'{"k":"v","usage_metadata":{"total_cost":1e999999999,"input_tokens":1e99}}',
+    ],
+    ids=["number", "nested", "cost"],
+)
+def test_odd_metadata_costs_nobody_a_run(call: Call, value: bytes) -> None:
+    """A number that no database column holds, and lists inside lists inside lists."""
+    uid, other = str(uuid4()), str(uuid4())
+    body = multipart(
+        json_part(f"post.{uid}", run_body(uid)),
+        json_part(f"post.{uid}.extra", b'{"metadata":' + value + b"}"),
+        json_part(f"post.{uid}.inputs", value),
+        json_part(f"post.{other}", run_body(other)),
+    )
+    assert send(call, body).status_code == 202
+    assert value in call("GET", f"/runs/{uid}").content
+    found = call("POST", "/runs/query", json={"filter": 'has(metadata, \'{"k": "v"}\')'})
+    assert [run["id"] for run in found.json()["runs"]] == [uid]
+
+
+@pytest.mark.parametrize("time", ["1e999999999", "-1", "true", '""', "1e20"])
+def test_odd_times_do_not_keep_the_server_busy(call: Call, time: str) -> None:
+    body = json.dumps(run_body(start_time=0)).replace('"start_time": 0', f'"start_time": {time}')
+    answer = call("POST", "/runs", data=body)
+    assert (answer.status_code, answer.json()["field"]) == (422, "start_time")

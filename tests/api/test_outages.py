@@ -9,7 +9,9 @@ from psycopg_pool import PoolTimeout
 from rest_framework.exceptions import ParseError
 
 from experiments.models import Experiment, Run
+from experiments.services import experiments as experiments_service
 from experiments.services import ingest as ingest_service
+from experiments.services import run_rows
 from experiments.services.deletion import delete_experiment
 from tests.api.bodies import run_body
 from tests.api.conftest import Call
@@ -49,7 +51,7 @@ def test_a_connection_that_broke_is_answered_and_the_next_request_works(
     call: Call, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The server's own connection is cut in the middle of a batch."""
-    real = ingest_service.upsert_payloads
+    real = run_rows.upsert_payloads
 
     def cut(*arguments: object) -> None:
         with connection.cursor() as cursor:
@@ -68,7 +70,7 @@ def test_an_experiment_that_goes_while_its_runs_come_is_made_again(
     transactional_db: None, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = Experiment.objects.create(workspace=workspace, name="project")
-    real = ingest_service.ensure_experiments
+    real = experiments_service.ensure_experiments
     deleted: list[bool] = []
 
     def find_and_lose(**arguments: object) -> dict[str, int]:

@@ -7,8 +7,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from redis.exceptions import RedisError
 
 from tests.api.conftest import Call
+from tiebreak.api import lists
 
 
 def walk(call: Call, path: str, between: Callable[[int], None], **query: Any) -> list[str]:
@@ -81,3 +83,18 @@ def test_walks_with_other_questions_do_not_mix(call: Call) -> None:
     names("even", 0)
     assert names("odd", 5) == ["odd 19", "odd 17", "odd 15", "odd 13", "odd 11"]
     assert names("even", 5) == ["even 18", "even 16", "even 14", "even 12", "even 10"]
+
+
+def test_a_list_is_read_without_the_cache(
+    call: Call, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    """The broker is away; reading goes on."""
+    for number in range(12):
+        call("POST", "/datasets", json={"name": f"d{number}"})
+
+    def away(*_: Any, **__: Any) -> None:
+        raise RedisError("connection refused")
+
+    monkeypatch.setattr(lists.cache, "get", away)
+    monkeypatch.setattr(lists.cache, "set", away)
+    assert len(set(walk(call, "/datasets", lambda _: None))) == 12

@@ -7,11 +7,13 @@ are neither the cause of a repetition nor of a gap.
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from django.core.cache import cache
 from django.db.models import Model, Q, QuerySet
+from redis.exceptions import RedisError
 from rest_framework.request import Request
 
 from tiebreak.api.reading import Params, key_of
@@ -27,14 +29,23 @@ def page_of(request: Request, rows: QuerySet[Row], order: Sequence[str]) -> list
     offset, limit = params.offset, params.limit
     walk = _walk(request)
     rows = rows.order_by(*order)
-    last = cache.get(f"{walk}:{offset}") if offset else None
+    last = _remembered(f"{walk}:{offset}") if offset else None
     if last is not None:
         page = list(rows.filter(_behind(order, last))[:limit])
     else:
         page = list(rows[offset : offset + limit])
     if page:
-        cache.set(f"{walk}:{offset + len(page)}", _key(page[-1], order), REMEMBERED)
+        with suppress(RedisError):
+            cache.set(f"{walk}:{offset + len(page)}", _key(page[-1], order), REMEMBERED)
     return page
+
+
+def _remembered(name: str) -> list[Any] | None:
+    """Without the cache a walk counts rows, as anybody would."""
+    with suppress(RedisError):
+        found: list[Any] | None = cache.get(name)
+        return found
+    return None
 
 
 def _walk(request: Request) -> str:

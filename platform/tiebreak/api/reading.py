@@ -53,7 +53,7 @@ def to_moment(field: str, value: object) -> datetime:
     """ISO 8601 with or without a zone (then UTC), or epoch seconds or milliseconds."""
     try:
         moment = _moment(value)
-    except (ValueError, OverflowError, TypeError):
+    except (ValueError, ArithmeticError, TypeError):
         moment = None
     if moment is None:
         raise InvalidError(field, f"must be a time in ISO 8601, not {str(value)[:60]!r}")
@@ -67,6 +67,9 @@ def _moment(value: object) -> datetime | None:
         return None
     if isinstance(value, int | float | Decimal):
         seconds = Decimal(value)
+        # A number such as 1e999999999 must not be written out.
+        if seconds.adjusted() > 15:
+            return None
         if abs(seconds) > 100_000_000_000:
             seconds /= 1000
         return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(seconds * 1_000_000))
@@ -213,7 +216,8 @@ class Params:
         value = self.text(field)
         if value is None:
             return default
-        if not value.isascii() or not value.isdigit() or int(value) > high:
+        short = value.isascii() and value.isdigit() and len(value) < 20
+        if not short or int(value) > high:
             raise InvalidError(field, f"must be a whole number from 0 to {high}")
         return int(value)
 

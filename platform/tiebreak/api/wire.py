@@ -111,6 +111,8 @@ def exception_handler(error: Exception, context: Mapping[str, Any]) -> Response:
             return Response({"detail": str(error), "position": error.position}, status=400)
         case InvalidError():
             return Response({"detail": str(error), "field": error.field}, status=422)
+        case RecursionError():
+            return Response({"detail": "The body is nested too deeply."}, status=422)
         case NotJsonError():
             return Response({"detail": f"This is not JSON: {error}"}, status=422)
         case ConflictError():
