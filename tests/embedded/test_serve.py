@@ -1,0 +1,215 @@
+"""`tiebreak demo` and `serve` as a user starts them: real processes, real folders."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.processes import ROOT, eventually, free_port
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("serve")]
+
+
+class Serving:
+    """A `tiebreak` process with its output."""
+
+    def __init__(self, command: str, data: Path, port: int, **env: str) -> None:
+        self.log = data.parent / f"{command}-{port}-{time.monotonic_ns()}.log"
+        clean = {key: value for key, value in os.environ.items() if "TIEBREAK" not in key}
+        clean["PYTHONPATH"] = f"{ROOT}:{ROOT / 'platform'}"
+        words = [sys.executable, "-m", "tiebreak.cli", command, "--data", str(data)]
+        with self.log.open("wb") as output:
+            self.process = subprocess.Popen(
+                [*words, "--port", str(port)],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**clean, **env},
+                cwd=data.parent,
+            )
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def wait_for(self, words: str, seconds: float = 90) -> str:
+        def found() -> bool:
+            assert self.process.poll() is None or words in self.text(), self.text()
+            return words in self.text()
+
+        eventually(found, seconds, words)
+        return self.text()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(40)
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that other users can reach, as a checkout usually is."""
+    path = Path(tempfile.mkdtemp(prefix="tiebreak-serve-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def started() -> Iterator[list[Serving]]:
+    running: list[Serving] = []
+    yield running
+    for one in running:
+        if one.process.poll() is None:
+            one.stop()
+
+
+def children_of(pid: int) -> list[int]:
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True
+    )
+    return [int(line) for line in listed.stdout.split()]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+
+
+def test_demo_prints_a_verdict_keeps_serving_and_ends_every_child(
+    started: list[Serving], folder: Path
+) -> None:
+    port, data = free_port(), folder / "data"
+    demo = Serving("demo", data, port)
+    started.append(demo)
+    text = demo.wait_for("Press Ctrl-C to stop.")
+    assert "A 63 wins, B 35 wins, 15 ties" in text
+    assert "assistant-v2 wins" in text
+    assert "Wilson" in text
+    assert "p = 0.0061" in text
+    assert str(data) in text
+    address = re.search(r"(http://\S+/comparisons/\S+)", text)
+    assert address is not None
+    with urllib.request.urlopen(address[1]) as answer:
+        assert answer.status == 200
+    children = children_of(demo.process.pid)
+    assert len(children) >= 4
+    assert demo.stop() == 0
+    assert [pid for pid in children if is_alive(pid)] == []
+    again = Serving("demo", data, port)
+    started.append(again)
+    second = again.wait_for("Press Ctrl-C to stop.")
+    assert address[1] in second
+
+
+def test_it_recovers_a_data_folder_left_by_kill_9(folder: Path, started: list[Serving]) -> None:
+    port, data = free_port(), folder / "data"
+    first = Serving("serve", data, port)
+    started.append(first)
+    first.wait_for("Press Ctrl-C to stop.")
+    children = children_of(first.process.pid)
+    first.process.kill()
+    first.process.wait()
+    eventually(lambda: not any(map(is_alive, children)), 15, "no child outlives it")
+    second = Serving("serve", data, port)
+    started.append(second)
+    second.wait_for("Press Ctrl-C to stop.")
+
+
+def test_a_killed_worker_ends_everything_with_a_message(
+    folder: Path, started: list[Serving]
+) -> None:
+    serving = Serving("serve", folder / "data", free_port())
+    started.append(serving)
+    serving.wait_for("Press Ctrl-C to stop.")
+    worker = next(
+        pid
+        for pid in children_of(serving.process.pid)
+        if b"celery" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    )
+    os.kill(worker, signal.SIGKILL)
+    assert serving.process.wait(40) == 1
+    assert "worker has ended unexpectedly" in serving.text()
+
+
+def test_a_taken_port_is_named(folder: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = int(taken.getsockname()[1])
+        serving = Serving("serve", folder / "data", port)
+        assert serving.process.wait(30) == 1
+    assert f"Port {port} on 127.0.0.1 cannot be used" in serving.text()
+    assert "--port" in serving.text()
+
+
+def test_a_folder_that_cannot_be_written_is_named(folder: Path) -> None:
+    (folder / "file").write_text("not a folder")
+    serving = Serving("serve", folder / "file", free_port())
+    assert serving.process.wait(30) == 1
+    assert "cannot be written" in serving.text()
+    assert "TIEBREAK_DATA_DIR" in serving.text()
+
+
+def test_a_second_start_on_the_same_folder_is_refused(folder: Path, started: list[Serving]) -> None:
+    data = folder / "data"
+    first = Serving("serve", data, free_port())
+    started.append(first)
+    first.wait_for("Press Ctrl-C to stop.")
+    second = Serving("serve", data, free_port())
+    assert second.process.wait(30) == 1
+    assert "already running" in second.text()
+
+
+def test_data_of_another_postgresql_is_refused_with_a_way_out(
+    folder: Path, started: list[Serving]
+) -> None:
+    data = folder / "data"
+    first = Serving("serve", data, free_port())
+    started.append(first)
+    first.wait_for("Press Ctrl-C to stop.")
+    first.stop()
+    (data / "postgres" / "PG_VERSION").write_text("15\n")
+    second = Serving("serve", data, free_port())
+    assert second.process.wait(30) == 1
+    assert "was written by PostgreSQL 15" in second.text()
+
+
+def test_it_works_under_a_folder_that_only_its_owner_may_enter(
+    folder: Path, started: list[Serving]
+) -> None:
+    closed = folder / "closed"
+    closed.mkdir(mode=0o700)
+    serving = Serving("serve", closed / "data", free_port())
+    started.append(serving)
+    serving.wait_for("Press Ctrl-C to stop.")
+
+
+def test_servers_of_your_own_replace_the_embedded_ones(
+    folder: Path, started: list[Serving], django_db_setup: None
+) -> None:
+    from tests.engine.processes import database_url
+
+    serving = Serving(
+        "serve",
+        folder / "data",
+        free_port(),
+        TIEBREAK_DATABASE_URL=database_url(),
+        TIEBREAK_BROKER_URL=os.environ["TIEBREAK_BROKER_URL"],
+    )
+    started.append(serving)
+    serving.wait_for("Press Ctrl-C to stop.")
+    assert not (folder / "data" / "postgres").exists()
+    assert not (folder / "data" / "valkey").exists()
+    assert len(children_of(serving.process.pid)) == 2
