@@ -1,10 +1,11 @@
+import uuid
 
 import django.db.models.deletion
 import django.utils.timezone
+from django.db import migrations, models
+
 import experiments.ids
 import experiments.rawjson
-import uuid
-from django.db import migrations, models
 
 
 class Migration(migrations.Migration):

@@ -7,10 +7,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from tests.api.conftest import Call
-from tiebreak.api import lists
 
 
 def walk(call: Call, path: str, between: Callable[[int], None], **query: Any) -> list[str]:
@@ -95,6 +95,6 @@ def test_a_list_is_read_without_the_cache(
     def away(*_: Any, **__: Any) -> None:
         raise RedisError("connection refused")
 
-    monkeypatch.setattr(lists.cache, "get", away)
-    monkeypatch.setattr(lists.cache, "set", away)
+    monkeypatch.setattr(cache, "get", away)
+    monkeypatch.setattr(cache, "set", away)
     assert len(set(walk(call, "/datasets", lambda _: None))) == 12
