@@ -61,7 +61,7 @@ def test_the_page_needs_nothing_from_elsewhere(endpoint: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/repos", "/commits/-/x", "/likes/-/x", "/otel/v1/traces", "/v1/platform/hub/repos/x"]
+    "path", ["/repos", "/commits/-/x", "/likes/-/x", "/otel/v1/traces", "/v1/platform/evaluators"]
 )
 def test_what_is_not_there_says_so(call: Call, path: str) -> None:
     answer = call("POST", path, json={})

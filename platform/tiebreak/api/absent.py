@@ -15,6 +15,7 @@ REASONS = {
     "otel": "Traces are taken from the SDK, not over OpenTelemetry",
     "insights": "Insights are not part of this product",
     "charts": "Charts are not part of this product",
+    "evaluators": "Online evaluators are not part of this product",
     "sandboxes": "Sandboxes are not part of this product",
 }
 
