@@ -69,6 +69,10 @@ class ProviderForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
     )
     timeout = forms.FloatField(label="Time limit of a call", min_value=1, max_value=600, initial=60)
+    max_tokens = forms.IntegerField(
+        label="Longest reply", required=False, min_value=16, max_value=100_000
+    )
+    structured = forms.BooleanField(label="Keeps to a JSON schema", required=False)
 
 
 @require_GET
