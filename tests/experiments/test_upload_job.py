@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from experiments.rawjson import loads
 from experiments.services.uploading.columns import guess_columns
 from experiments.services.uploading.files import Receiver, path_of
 from experiments.services.uploading.previewing import survey_of
+from experiments.services.uploading.storing import locked_uploads
 from experiments.services.uploads import (
     create_upload,
     discard_upload,
@@ -109,18 +111,12 @@ def test_it_stops_when_it_is_withdrawn(workspace: Workspace, tmp_path: Path) -> 
         hint(store, upload.pk)
         eventually(lambda: begun(upload), 30, "the first rows")
         withdraw_upload(upload)
-        eventually(lambda: not _running_transactions(), 20, "the job has ended")
+        eventually(lambda: not locked_uploads(), 20, "the job has ended")
         upload.refresh_from_db()
         assert upload.state == Upload.State.MAPPING
         assert not Dataset.objects.exists()
         assert path_of(upload).exists()
         discard_upload(upload)
-
-
-def _running_transactions() -> bool:
-    from experiments.services.uploading.storing import locked_uploads
-
-    return bool(locked_uploads())
 
 
 def test_a_lost_message_is_made_good_by_the_sweep(workspace: Workspace, tmp_path: Path) -> None:
@@ -149,3 +145,28 @@ def test_a_missing_file_is_said(workspace: Workspace, tmp_path: Path) -> None:
         hint(store, upload.pk)
         eventually(lambda: ended(upload), 40, "refused")
     assert "upload it again" in upload.error
+
+
+def _peak_megabytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) // 1024  # type: ignore[index]
+
+
+@pytest.mark.slow
+def test_120000_rows_keep_their_order_and_the_worker_its_size(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    small = queued(workspace, table(2_000), make_dataset(workspace))
+    large = queued(workspace, table(120_000))
+    with Worker(log=tmp_path / "log") as worker:
+        hint(store, small.pk)
+        eventually(lambda: ended(small), 60, "the small file is stored")
+        before = _peak_megabytes(worker.process.pid)
+        hint(store, large.pk)
+        eventually(lambda: ended(large), 240, "the large file is stored")
+        grown = _peak_megabytes(worker.process.pid) - before
+    assert large.state == Upload.State.COMPLETE, large.error
+    rows = ExampleRevision.objects.filter(dataset=large.dataset).order_by("example_id")
+    texts = rows.values_list("payload__metadata", flat=True).iterator()
+    assert all(text == f'{{"n":"{n}"}}' for n, text in zip(range(1, 120_001), texts, strict=True))
+    assert grown < 40

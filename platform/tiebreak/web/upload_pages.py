@@ -113,7 +113,8 @@ def done_page(request: HtmxHttpRequest, upload: Upload) -> HttpResponse:
         "quiet": upload.heartbeat_at is not None and upload.heartbeat_at < late,
         "stored": upload.options.get("stored"),
         "percent": f"{100 * share:.1f}",
-        "quarter": int(4 * share) * 25,
+        "quarter": str(int(4 * share) * 25),
+        "told": request.GET.get("told", ""),
         "read": megabytes(upload.bytes_done),
         "size": megabytes(upload.size),
     }
