@@ -85,6 +85,7 @@ class Worker:
     threads: int = 4
     name: str = "w"
     log: Path | None = None
+    keep_python_path: bool = False
 
     def __enter__(self) -> Worker:
         self.start()
@@ -98,8 +99,9 @@ class Worker:
             **os.environ,
             "TIEBREAK_DATABASE_URL": database_url(),
             "TIEBREAK_PRIVATE_MODEL_HOSTS": "127.0.0.1",
-            "PYTHONPATH": f"{ROOT}:{ROOT / 'platform'}",
         }
+        if not self.keep_python_path:
+            env["PYTHONPATH"] = f"{ROOT}:{ROOT / 'platform'}"
         command = [sys.executable, "-m", "celery", "-A", "tiebreak", "worker", "-P", "threads"]
         command += ["-c", str(self.threads), "--loglevel", "WARNING", "-n", f"{self.name}@test"]
         command += ["--without-gossip", "--without-mingle"]
