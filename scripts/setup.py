@@ -53,7 +53,12 @@ def _install(wanted: str) -> None:
     print(f"Setting up .venv from {LOCKS[wanted].name} …", flush=True)
     if not PYTHON.exists():
         venv.create(ENVIRONMENT, with_pip=True)
-    env = {**os.environ, "UV_PYTHON_DOWNLOADS": "never", "VIRTUAL_ENV": str(ENVIRONMENT)}
+    env = {
+        **os.environ,
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_SYSTEM_CERTS": "true",
+        "VIRTUAL_ENV": str(ENVIRONMENT),
+    }
     _run([str(PYTHON), "-m", "pip", "install", "-q", "--require-hashes", *UV], env)
     uv = [str(PYTHON), "-m", "uv", "pip"]
     _run([*uv, "install", "-q", "--require-hashes", "-r", str(LOCKS[wanted])], env)
