@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Make the virtual environment and keep it as the lock files say. Standard library only.
 
-    python3 scripts/setup.py run     what `make demo` needs
-    python3 scripts/setup.py dev     and the tools of `make test` and `make check`
+python3 scripts/setup.py run     what `make demo` needs
+python3 scripts/setup.py dev     and the tools of `make test` and `make check`
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 LOCKS = {"run": ROOT / "requirements.lock", "dev": ROOT / "requirements-dev.lock"}
+QUIETLY = ["-q", "--disable-pip-version-check"]
 UV = ["-r", str(ROOT / "requirements-uv.lock")]
 
 
 def main() -> None:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036  (it runs before anything is installed)
         sys.exit("Tiebreak needs Python 3.11 or newer.")
     wanted = sys.argv[1] if len(sys.argv) > 1 else "dev"
     if not _is_current(wanted):
@@ -59,7 +60,7 @@ def _install(wanted: str) -> None:
         "UV_SYSTEM_CERTS": "true",
         "VIRTUAL_ENV": str(ENVIRONMENT),
     }
-    _run([str(PYTHON), "-m", "pip", "install", "-q", "--require-hashes", *UV], env)
+    _run([str(PYTHON), "-m", "pip", "install", *QUIETLY, "--require-hashes", *UV], env)
     uv = [str(PYTHON), "-m", "uv", "pip"]
     _run([*uv, "install", "-q", "--require-hashes", "-r", str(LOCKS[wanted])], env)
     # Building needs hatchling, which the lock pins for development; elsewhere uv fetches it.

@@ -6,6 +6,7 @@ import io
 import json
 import shutil
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -226,6 +227,10 @@ def test_cancel_stops_new_calls_within_two_seconds(worker: Worker, workspace: Wo
     assert counts.judged + counts.pending == count
 
 
+def _is_over(pk: int) -> bool:
+    return not Job.objects.get(pk=pk).is_open
+
+
 def test_an_evaluation_gives_feedback_and_run_again_replaces_it(
     worker: Worker, workspace: Workspace
 ) -> None:
@@ -235,8 +240,7 @@ def test_an_evaluation_gives_feedback_and_run_again_replaces_it(
         evaluator = configure_evaluator(workspace=workspace, kind="exact_match")
         evaluation = create_evaluation(experiment=experiment, evaluator=evaluator)
         start_job(evaluation.job)
-        job = evaluation.job
-        eventually(lambda job=job: not Job.objects.get(pk=job.pk).is_open, 20, "it ends")
+        eventually(partial(_is_over, evaluation.job.pk), 20, "it ends")
     scores = Feedback.objects.filter(experiment=experiment, key="exact_match")
     assert sorted(score.score or 0 for score in scores) == [0.0, 1.0]
 

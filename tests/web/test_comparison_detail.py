@@ -219,7 +219,7 @@ def test_it_polls_only_while_there_is_something_to_wait_for(
     alice_client: Client, judged: Comparison, workspace: Workspace
 ) -> None:
     assert "every 2s" not in alice_client.get(address(judged)).content.decode()
-    Job.objects.filter(pk=judged.job_id).update(state=Job.State.RUNNING)
+    Job.objects.filter(comparison=judged).update(state=Job.State.RUNNING)
     assert "every 2s" in alice_client.get(address(judged)).content.decode()
 
 
@@ -233,7 +233,7 @@ def test_steps_move_the_job_and_forbidden_ones_say_why(
     jobs.plan(comparison.job)
     for step, state in (("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")):
         alice_client.post(reverse("comparison_step", args=[comparison.uid, step]))
-        assert Job.objects.get(pk=comparison.job_id).state == state
+        assert Job.objects.get(comparison=comparison).state == state
     answer = alice_client.post(
         reverse("comparison_step", args=[comparison.uid, "pause"]), follow=True
     )

@@ -97,8 +97,8 @@ class Supervisor:
         self._start_worker()
         self._start_web()
         self._say_ready()
-        if with_sample:
-            self._manage("demo_comparison", f"--address={self.address}")
+        following = "demo_comparison" if with_sample else "first_steps"
+        self._manage(following, f"--address={self.address}")
         print("Press Ctrl-C to stop.", flush=True)
 
     @property
@@ -208,7 +208,6 @@ class Supervisor:
         print(f"Tiebreak is ready at {self.address} (after {seconds:.1f} s)", flush=True)
         print(f"  data in     {self.data}", flush=True)
         print(f"  SDK scripts LANGSMITH_ENDPOINT={self.sdk_endpoint}", flush=True)
-        self._manage("first_steps", f"--address={self.address}")
 
     def watch(self) -> None:
         """Wait until a server dies, which ends everything, or a signal comes."""
