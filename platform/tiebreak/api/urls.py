@@ -25,6 +25,7 @@ from tiebreak.api import (
     runs,
     sessions,
     sharing,
+    statistics,
     versions,
 )
 from tiebreak.api.v2 import experiment_runs as v2_experiment_runs
@@ -81,6 +82,7 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("comparisons", comparisons.comparisons),
     ("comparisons/<uid>", comparisons.comparison),
     ("comparisons/<uid>/rows", comparisons.comparison_rows),
+    ("comparisons/<uid>/report", statistics.comparison_report),
     ("comparisons/<uid>/<step>", comparisons.comparison_step),
     ("evaluators", evaluations.evaluator_kinds),
     ("experiments/<uid>/evaluations", evaluations.evaluate_experiment),

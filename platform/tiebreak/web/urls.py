@@ -10,6 +10,7 @@ from tiebreak.web import (
     datasets,
     experiments,
     launching,
+    reports,
     sdk_links,
     uploads,
     workspace,
@@ -67,6 +68,7 @@ urlpatterns = [
     ),
     path("runs/<uuid:uid>", experiments.run_detail, name="run_detail"),
     path("comparisons/<uuid:uid>", comparisons.comparison_detail, name="comparison_detail"),
+    path("comparisons/<uuid:uid>/report", reports.comparison_report, name="comparison_report"),
     path("comparisons/<uuid:uid>/delete", comparisons.comparison_delete, name="comparison_delete"),
     path(
         "comparisons/<uuid:uid>/do/<str:step>", comparisons.comparison_step, name="comparison_step"
