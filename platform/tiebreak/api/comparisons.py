@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
@@ -20,6 +21,7 @@ from experiments.queries.comparison_table import (
     judgments_of,
     table_page,
 )
+from experiments.queries.corrections import Correction, corrections_of
 from experiments.queries.outcome_counts import OutcomeCounts, outcome_counts
 from experiments.queries.progress import progress_of
 from experiments.queries.verdict_card import verdict_of
@@ -101,6 +103,7 @@ def comparison(request: Request, uid: str) -> Response:
 def shape(row: Comparison) -> dict[str, Any]:
     """A comparison on the wire."""
     evaluators = list(row.evaluators.select_related("evaluator"))
+    corrections = corrections_of(row.dataset)
     return {
         "id": row.uid,
         "name": row.name,
@@ -120,7 +123,7 @@ def shape(row: Comparison) -> dict[str, Any]:
             for side in row.sides.select_related("experiment")
         ],
         "job": job_shape(row.job) if row.job else None,
-        "evaluators": [_evaluator_shape(row, one) for one in evaluators],
+        "evaluators": [_evaluator_shape(row, one, corrections.get(one.pk)) for one in evaluators],
     }
 
 
@@ -141,7 +144,9 @@ def job_shape(job: Job) -> dict[str, Any]:
     }
 
 
-def _evaluator_shape(comparison: Comparison, row: ComparisonEvaluator) -> dict[str, Any]:
+def _evaluator_shape(
+    comparison: Comparison, row: ComparisonEvaluator, correction: Correction | None
+) -> dict[str, Any]:
     counts = outcome_counts(row)
     return {
         "key": row.key,
@@ -149,6 +154,7 @@ def _evaluator_shape(comparison: Comparison, row: ComparisonEvaluator) -> dict[s
         "version": row.evaluator.version if row.evaluator else None,
         "counts": counts_shape(counts),
         "verdict": verdict_of(comparison, row, counts).as_dict(),
+        "correction": asdict(correction) if correction else None,
     }
 
 

@@ -23,6 +23,7 @@ from experiments.queries.comparison_table import (
     judgments_of,
     table_page,
 )
+from experiments.queries.corrections import corrections_of
 from experiments.queries.games import games_of
 from experiments.queries.outcome_counts import OutcomeCounts, counts_by_split
 from experiments.queries.progress import progress_of
@@ -149,6 +150,7 @@ def _judged(
         "everything": everything,
         "more": more,
         "verdict": verdict_of(comparison, evaluator, everything),
+        "correction": corrections_of(comparison.dataset).get(evaluator.pk),
         "progress": progress_of(comparison.job) if comparison.job else None,
         "segments": _segments(query, choices, counts),
         "thumbs": _thumb_pairs(query, choices, counts),

@@ -14,6 +14,7 @@ from evaluators.statistics.verdict import Verdict
 from experiments.errors import InvalidError
 from experiments.models import Comparison, ComparisonEvaluator, Dataset
 from experiments.queries.comparison_list import comparisons_of
+from experiments.queries.corrections import corrections_of
 from experiments.queries.outcome_counts import OutcomeCounts, all_counts
 from experiments.queries.progress import Progress, progress_of
 from experiments.queries.verdict_card import verdict_of
@@ -74,6 +75,7 @@ def comparisons_page(
         "dataset": dataset,
         "tabs": tabs_of(dataset, "comparisons"),
         "lines": _lines(page.rows),
+        "corrections": corrections_of(dataset),
         "polls": any(row.job and row.job.is_open for row in page.rows),
         **paging_links(request, page.newer, page.older),
         **launch_context(dataset, data, form),
