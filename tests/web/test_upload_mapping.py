@@ -109,7 +109,7 @@ def test_it_takes_whole_objects_splits_and_ids(client: Client) -> None:
     text = "\n".join(map(json.dumps, lines)).encode()
     upload = upload_whole(client, "whole.jsonl", text)
     assert payloads(upload.dataset) == [
-        ('{"b":1,"a":[2]}', '{"answer":"x"}', '{"topic":"t","id":"q-1"}'),
+        ('{"b": 1, "a": [2]}', '{"answer": "x"}', '{"topic":"t","id":"q-1"}'),
         ("{}", None, '{"extra":true}'),
     ]
     rows = ExampleRevision.objects.order_by("example_id")

@@ -88,6 +88,8 @@ class RowBuilder:
     def _object(
         self, fields: Sequence[_Field], cells: Mapping[str, str], more: Sequence[str] = ()
     ) -> str | None:
+        if len(fields) == 1 and not fields[0].prefix and not more:
+            return self._whole(fields[0], cells)
         parts: list[str] = []
         for field in fields:
             text = cells.get(field.column.name)
@@ -101,6 +103,16 @@ class RowBuilder:
         if len(parts) > len(fields) or more or any(not field.prefix for field in fields):
             _refuse_twice(parts)
         return "{" + ",".join(parts) + "}"
+
+    def _whole(self, field: _Field, cells: Mapping[str, str]) -> str | None:
+        """The object in the only column, character by character; nothing for null."""
+        text = cells.get(field.column.name)
+        value = "null" if text is None else self._value(field.column, text)
+        if value in ("null", EMPTY):
+            return None
+        if not value.startswith("{"):
+            raise _no_object(field)
+        return value
 
     def _value(self, column: Column, text: str) -> str:
         """The JSON text of a cell."""
@@ -118,8 +130,10 @@ class RowBuilder:
             raise RowError(column.name, f"is not JSON: {error.reason}") from error
 
     def _members(self, field: _Field, value: str) -> list[str]:
+        if value in ("null", EMPTY):
+            return []
         if not value.startswith("{"):
-            raise RowError(field.column.name, "is not a JSON object, so it has no keys of its own")
+            raise _no_object(field)
         members = self.scanner.members(value)[0]
         return [f"{encode_basestring(key)}:{text}" for key, text in members.items()]
 
@@ -175,6 +189,10 @@ class RowBuilder:
                 check_against(self.dataset, inputs, outputs)
             except InvalidError as error:
                 raise RowError(error.field, error.message) from error
+
+
+def _no_object(field: _Field) -> RowError:
+    return RowError(field.column.name, "is not a JSON object, so it has no keys of its own")
 
 
 def _as_uuid(text: str) -> UUID | None:

@@ -6,7 +6,7 @@ from typing import Any, Concatenate, ParamSpec
 from urllib.parse import quote
 
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django_htmx.middleware import HtmxDetails
@@ -44,21 +44,21 @@ class ContentSecurityPolicyMiddleware:
         return response
 
 
-View = Callable[Concatenate[HtmxHttpRequest, Arguments], HttpResponse]
+View = Callable[Concatenate[HtmxHttpRequest, Arguments], HttpResponseBase]
 
 
 def needs(
     role: Role,
-) -> Callable[[View[Arguments]], Callable[Concatenate[HttpRequest, Arguments], HttpResponse]]:
+) -> Callable[[View[Arguments]], Callable[Concatenate[HttpRequest, Arguments], HttpResponseBase]]:
     """A view for members with at least this role; strangers sign in first."""
 
     def decorate(
         view: View[Arguments],
-    ) -> Callable[Concatenate[HttpRequest, Arguments], HttpResponse]:
+    ) -> Callable[Concatenate[HttpRequest, Arguments], HttpResponseBase]:
         @wraps(view)
         def guarded(
             request: HttpRequest, /, *args: Arguments.args, **kwargs: Arguments.kwargs
-        ) -> HttpResponse:
+        ) -> HttpResponseBase:
             if not request.user.is_authenticated:
                 return to_sign_in(request)
             member: HtmxHttpRequest = request  # type: ignore[assignment]

@@ -9,6 +9,7 @@ from tiebreak.web import (
     dataset_comparisons,
     datasets,
     experiments,
+    exports,
     launching,
     reports,
     sdk_links,
@@ -34,6 +35,7 @@ urlpatterns = [
     path("uploads/<uuid:uid>/discard", uploads.upload_discard, name="upload_discard"),
     path("datasets/<uuid:uid>", datasets.dataset_detail, name="dataset_detail"),
     path("datasets/<uuid:uid>/delete", datasets.dataset_delete, name="dataset_delete"),
+    path("datasets/<uuid:uid>/export", exports.dataset_export, name="dataset_export"),
     path("datasets/<uuid:uid>/versions", datasets.dataset_versions, name="dataset_versions"),
     path(
         "datasets/<uuid:uid>/experiments",
@@ -57,6 +59,7 @@ urlpatterns = [
     ),
     path("experiments", experiments.experiment_list, name="experiment_list"),
     path("experiments/<uuid:uid>", experiments.experiment_detail, name="experiment_detail"),
+    path("experiments/<uuid:uid>/export", exports.experiment_export, name="experiment_export"),
     path("experiments/<uuid:uid>/delete", experiments.experiment_delete, name="experiment_delete"),
     path(
         "experiments/<uuid:uid>/evaluate",
@@ -69,6 +72,11 @@ urlpatterns = [
     path("runs/<uuid:uid>", experiments.run_detail, name="run_detail"),
     path("comparisons/<uuid:uid>", comparisons.comparison_detail, name="comparison_detail"),
     path("comparisons/<uuid:uid>/report", reports.comparison_report, name="comparison_report"),
+    path(
+        "comparisons/<uuid:uid>/export/<str:what>",
+        exports.comparison_export,
+        name="comparison_export",
+    ),
     path("comparisons/<uuid:uid>/delete", comparisons.comparison_delete, name="comparison_delete"),
     path(
         "comparisons/<uuid:uid>/do/<str:step>", comparisons.comparison_step, name="comparison_step"
