@@ -54,9 +54,9 @@ def comparison(workspace: Workspace) -> Comparison:
     return make_comparison(a, b)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def worker(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    """A Celery worker in a process of its own, on this test session's database."""
+    """A Celery worker in a process of its own; it ends with the module, for others want none."""
     log: Path = tmp_path_factory.mktemp("worker") / "worker.log"
     with Worker(log=log) as running:
         yield running

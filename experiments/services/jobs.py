@@ -17,6 +17,7 @@ MOVES: dict[str, tuple[set[str], str]] = {
     "start": ({Job.State.QUEUED}, Job.State.RUNNING),
     "pause": ({Job.State.QUEUED, Job.State.RUNNING}, Job.State.PAUSED),
     "resume": ({Job.State.PAUSED}, Job.State.RUNNING),
+    "queue": ({Job.State.PAUSED}, Job.State.QUEUED),
     "cancel": ({Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED}, Job.State.CANCELLED),
     "retry": (
         {Job.State.COMPLETE, Job.State.CANCELLED, Job.State.FAILED, Job.State.PAUSED},
@@ -25,6 +26,7 @@ MOVES: dict[str, tuple[set[str], str]] = {
     "complete": ({Job.State.RUNNING}, Job.State.COMPLETE),
     "fail": ({Job.State.QUEUED, Job.State.RUNNING}, Job.State.FAILED),
 }
+SAID = {"queue": "resume"}
 ENDED = {Job.State.COMPLETE, Job.State.CANCELLED, Job.State.FAILED}
 
 
@@ -40,7 +42,8 @@ def move(job: Job, step: str, *, error: str = "") -> Job:
     with transaction.atomic():
         locked = Job.objects.select_for_update().get(pk=job.pk)
         if locked.state not in allowed:
-            raise ConflictError(f"Cannot {step}: it is {locked.get_state_display().lower()}.")
+            state = locked.get_state_display().lower()
+            raise ConflictError(f"Cannot {SAID.get(step, step)}: it is {state}.")
         locked.state = target
         locked.error = error
         locked.touched_at = moment
@@ -66,11 +69,11 @@ def plan(job: Job) -> list[Lane]:
 
 
 def resume(job: Job) -> list[Lane]:
-    """Let a paused job go on."""
-    if not job.planned:
-        Job.objects.filter(pk=job.pk, state=Job.State.PAUSED).update(state=Job.State.QUEUED)
-        return plan(job)
-    return list(open_lanes(move(job, "resume")))
+    """Let a paused job go on; one that was paused before it was planned is planned first."""
+    if job.planned:
+        return list(open_lanes(move(job, "resume")))
+    move(job, "queue")
+    return plan(job)
 
 
 @transaction.atomic

@@ -267,12 +267,13 @@ class Turn:
                 if not self.may_ask or self.stopping.is_set() or self.draining:
                     raise Later(0, failed=False)
                 reply = await judge.call(question)
+                # The slot is kept until the commit, so that a kill loses at most what is in flight.
+                reply_id = await self._save(Asked(question, reply))
         except ModelError as error:
             if is_worth_repeating(error) and work.item.attempts + 1 < MAX_ATTEMPTS:
                 delay = delay_before_repeating(error, work.item.attempts)
                 raise Later(delay, failed=True) from error
             return Answer(row_error(error))
-        reply_id = await self._save(Asked(question, reply))
         return judge.read(reply.text, reply.finish_reason, reply_id, from_cache=False)
 
     def _put_back(self, work: Work, later: Later) -> None:

@@ -123,16 +123,6 @@ def test_a_stranger_gets_404(
     assert launch(call_as_stranger, pair).status_code == 404
 
 
-def test_steps_that_the_state_forbids_are_conflicts(
-    call: Call, pair: tuple[Experiment, Experiment]
-) -> None:
-    uid = launch(call, pair).json()["id"]
-    assert call("POST", f"/comparisons/{uid}/resume").status_code == 409
-    assert call("POST", f"/comparisons/{uid}/cancel").json()["job"]["state"] == "cancelled"
-    assert call("POST", f"/comparisons/{uid}/pause").status_code == 409
-    assert call("POST", f"/comparisons/{uid}/explode").status_code == 404
-
-
 def test_it_evaluates_an_experiment(
     worker: Worker, call: Call, pair: tuple[Experiment, Experiment]
 ) -> None:

@@ -49,7 +49,7 @@ def test_it_never_hangs(pattern: str, text: str) -> None:
     [result] = load_evaluator("regex_match").evaluate_batch(
         [{"prediction": text, "reference": pattern}]
     )
-    assert time.monotonic() - start < 3
+    assert time.monotonic() - start < 10
     assert result["score"] in (0, None)
     if result["score"] is None:
         assert result["error_type"] == "OutOfTime"

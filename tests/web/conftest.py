@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
 from tiebreak.accounts.models import User
@@ -24,12 +23,16 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="session")
-def browser_type_launch_args() -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Closed with its module: while it is open, its event loop runs in this thread."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         pytest.fail("The browser tests need Chromium (Debian: apt-get install chromium).")
-    return {"executable_path": path, "args": ARGUMENTS}
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield opened
+        opened.close()
 
 
 @pytest.fixture
