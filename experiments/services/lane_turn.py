@@ -116,7 +116,8 @@ class Turn:
             self.database.submit(lambda: connection.close()).result()
             self.database.shutdown()
         token = lanes.hand_over(self.lane)
-        complete_if_done(Job.objects.get(pk=self.job.pk))
+        for job in Job.objects.filter(pk=self.job.pk):
+            complete_if_done(job)
         return token
 
     async def _run(self) -> None:

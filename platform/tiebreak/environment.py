@@ -28,7 +28,7 @@ class Environment(BaseSettings):
     worker_threads: int = 64
     database_pool: int = 16
     private_model_hosts: str = ""
-    max_body_mb: int = 200
+    max_body_mb: int = 64
     max_upload_mb: int = 2048
 
     @property

@@ -41,7 +41,7 @@ def database(url: str) -> dict[str, object]:
         "CONN_MAX_AGE": 0,
         "OPTIONS": {
             **query,
-            "pool": {"min_size": 0, "max_size": env.database_pool, "timeout": 30},
+            "pool": {"min_size": 0, "max_size": env.database_pool, "timeout": 8},
         },
     }
 
