@@ -11,6 +11,7 @@ from tiebreak.web import (
     experiments,
     exports,
     launching,
+    report_file,
     reports,
     sdk_links,
     uploads,
@@ -72,6 +73,11 @@ urlpatterns = [
     path("runs/<uuid:uid>", experiments.run_detail, name="run_detail"),
     path("comparisons/<uuid:uid>", comparisons.comparison_detail, name="comparison_detail"),
     path("comparisons/<uuid:uid>/report", reports.comparison_report, name="comparison_report"),
+    path(
+        "comparisons/<uuid:uid>/export/report",
+        report_file.comparison_report_file,
+        name="comparison_report_file",
+    ),
     path(
         "comparisons/<uuid:uid>/export/<str:what>",
         exports.comparison_export,
