@@ -1,11 +1,15 @@
 """How the numbers of reports are written; the rounding itself is the statistics' own."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from evaluators.statistics.figures import Figure
 from evaluators.statistics.wording import interval_text, p_text, percent_text
+from experiments.queries.leaderboard import Board, System
 
 register = template.Library()
 
@@ -49,3 +53,35 @@ def signed(number: float | None) -> str:
     if number is None:
         return "–"
     return "0" if number == 0 else f"{number:+.4g}".replace("-", "−")
+
+
+@register.filter
+def cell_interval(cell: Mapping[str, Any]) -> str:
+    """The interval of a cell of the win matrix."""
+    return interval_text(cell["low"], cell["high"])
+
+
+@register.simple_tag
+def strength_axis(system: System, board: Board) -> SafeString:
+    """A system's strength with its interval, on one scale for the whole board."""
+    ends = [
+        end for one in board.systems for end in (one.low, one.high, one.strength) if end is not None
+    ]
+    if system.strength is None or not ends:
+        return format_html("")
+    low, span = min(ends), (max(ends) - min(ends)) or 1.0
+
+    def at(value: float) -> float:
+        return 1000 * (value - low) / span
+
+    start = at(system.strength if system.low is None else system.low)
+    end = at(system.strength if system.high is None else system.high)
+    return format_html(
+        '<svg class="strength" viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">'
+        '<path class="zero" d="M{} 0V12"/><rect class="range" x="{}" y="3" width="{}" height="6"/>'
+        '<path class="dot" d="M{} 6h.01"/></svg>',
+        f"{at(0.0):.1f}",
+        f"{start:.1f}",
+        f"{end - start:.1f}",
+        f"{at(system.strength):.1f}",
+    )

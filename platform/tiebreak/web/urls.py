@@ -11,6 +11,7 @@ from tiebreak.web import (
     experiments,
     exports,
     launching,
+    leaderboards,
     report_file,
     reports,
     sdk_links,
@@ -70,6 +71,8 @@ urlpatterns = [
     path(
         "evaluations/<uuid:uid>/do/<str:step>", experiments.evaluation_step, name="evaluation_step"
     ),
+    path("leaderboards", leaderboards.leaderboard_list, name="leaderboard_list"),
+    path("leaderboards/<uuid:uid>", leaderboards.leaderboard_detail, name="leaderboard_detail"),
     path("runs/<uuid:uid>", experiments.run_detail, name="run_detail"),
     path("comparisons/<uuid:uid>", comparisons.comparison_detail, name="comparison_detail"),
     path("comparisons/<uuid:uid>/report", reports.comparison_report, name="comparison_report"),
