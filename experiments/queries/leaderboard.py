@@ -15,6 +15,9 @@ from tiebreak.accounts.models import Workspace
 
 Model = Literal["bradley_terry", "davidson"]
 RESAMPLES = 400
+FEWEST_RESAMPLES = 100
+FITS = 6_000
+FEW_ROWS = 30
 MANY_TIES = 0.1
 FEW_GAMES = 30
 MAX_CYCLES = 50
@@ -83,7 +86,7 @@ def board_of(
 def rated(found: Games, model: Model) -> Board:
     """The board of these games; their order makes no difference."""
     rating = rating_intervals(
-        rows=found.rows, row_counts=found.row_counts, model=model, resamples=RESAMPLES
+        rows=found.rows, row_counts=found.row_counts, model=model, resamples=resamples_of(found)
     )
     matrix = win_matrix(found.pairs)["cells"]
     following = next_best_pair(found.pairs)
@@ -102,6 +105,12 @@ def rated(found: Games, model: Model) -> Board:
         sources=found.sources,
         evaluators=found.evaluators,
     )
+
+
+def resamples_of(found: Games) -> int:
+    """How many resamples a page can wait for: a fit takes longer the more systems there are."""
+    systems = len({name for pair in found.pairs for name in (pair["a"], pair["b"])})
+    return max(FEWEST_RESAMPLES, min(RESAMPLES, FITS // max(1, systems)))
 
 
 def _systems(
@@ -149,6 +158,8 @@ def _warnings(found: Games, matrix: Mapping[str, Mapping[str, Mapping[str, Any]]
     )
     if few:
         told.append(f"{few} of {len(matrix)} systems have fewer than {FEW_GAMES} games.")
+    if found.row_counts is None and len(found.rows) < FEW_ROWS:
+        told.append(f"Only {len(found.rows)} examples: intervals drawn from so few are too narrow.")
     if len(found.sources) > 1:
         told.append("Judges, scripts and people are mixed: choose one source to keep them apart.")
     elif len(found.evaluators) > 1:

@@ -1,0 +1,144 @@
+"""Scores of several experiments on the same examples: who scores higher, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from evaluators.statistics import OPS
+from experiments.models import Dataset, Experiment
+
+MAX_EXPERIMENTS = 10
+MAX_KEYS = 20
+ALPHA = 0.05
+
+# A repeated example and several scores of one run come to one value: the example is the unit.
+_SCORES = """
+SELECT feedback.key, run.experiment_id, run.example_uid::text, avg(feedback.score)::float8
+FROM experiments_feedback feedback
+JOIN experiments_run run
+  ON run.workspace_id = feedback.workspace_id AND run.uid = feedback.run_uid
+WHERE feedback.workspace_id = %(workspace)s AND feedback.experiment_id = ANY(%(experiments)s)
+  AND run.experiment_id = feedback.experiment_id AND run.is_root
+  AND run.example_uid IS NOT NULL AND feedback.score IS NOT NULL
+  AND NOT feedback.is_error AND feedback.comparison_uid IS NULL
+  AND (%(every)s OR feedback.key = ANY(%(keys)s))
+GROUP BY 1, 2, 3
+"""
+
+Scores = Mapping[int, Mapping[str, float]]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One experiment against the baseline on one key; in the scores' unit, baseline subtracted."""
+
+    key: str
+    experiment: str
+    shared: int
+    only_one: int
+    mean: float | None
+    baseline_mean: float | None
+    difference: float | None
+    low: float | None
+    high: float | None
+    p_value: float | None
+    method: str | None
+    better: int
+    worse: int
+    same: int
+    reason: str | None
+    adjusted_p: float | None = None
+
+    @property
+    def settled(self) -> bool:
+        return self.adjusted_p is not None and self.adjusted_p < ALPHA
+
+    @property
+    def sentence(self) -> str:
+        """What the numbers say, in words."""
+        if self.difference is None:
+            return "No example has both scores."
+        if not self.settled:
+            return "Not settled."
+        return "Scores higher." if self.difference > 0 else "Scores lower."
+
+
+@dataclass(frozen=True)
+class ScoreComparison:
+    """All differences to the first experiment, corrected together (Holm)."""
+
+    baseline: str
+    tests: int
+    differences: Sequence[Difference]
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def chosen_experiments(dataset: Dataset, uids: Sequence[UUID]) -> list[Experiment]:
+    """Experiments of this dataset in the order asked for; others are left out."""
+    found = {row.uid: row for row in dataset.experiments.filter(uid__in=uids[:MAX_EXPERIMENTS])}
+    return [found[uid] for uid in dict.fromkeys(uids) if uid in found]
+
+
+def compare_scores(
+    experiments: Sequence[Experiment], *, keys: Sequence[str] = ()
+) -> ScoreComparison:
+    """Each further experiment against the first on these keys (none: all), in one query."""
+    baseline, *others = experiments
+    by_key = scores_of(experiments, keys)
+    rows = [
+        difference(key, other.name, scores.get(other.pk, {}), scores.get(baseline.pk, {}))
+        for key, scores in sorted(by_key.items())[:MAX_KEYS]
+        for other in others
+    ]
+    found = OPS["adjust_p_values"](p_values=[row.p_value for row in rows])
+    adjusted = [replace(row, adjusted_p=p) for row, p in zip(rows, found["holm"], strict=True)]
+    return ScoreComparison(baseline.name, found["family_size"], adjusted)
+
+
+def scores_of(experiments: Sequence[Experiment], keys: Sequence[str]) -> dict[str, Scores]:
+    """Mean score by key, experiment and example."""
+    values: dict[str, Any] = {
+        "workspace": experiments[0].workspace_id,
+        "experiments": [row.pk for row in experiments],
+        "every": not keys,
+        "keys": list(keys),
+    }
+    found: dict[str, dict[int, dict[str, float]]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(_SCORES, values)
+        for key, experiment, example, score in cursor.fetchall():
+            found.setdefault(key, {}).setdefault(experiment, {})[example] = score
+    return dict(found)
+
+
+def difference(
+    key: str, name: str, ours: Mapping[str, float], theirs: Mapping[str, float]
+) -> Difference:
+    """The paired difference over the examples that both have scores for."""
+    shared = sorted(ours.keys() & theirs.keys())
+    a, b = [ours[one] for one in shared], [theirs[one] for one in shared]
+    found = OPS["paired_difference"](a=a, b=b)
+    return Difference(
+        key=key,
+        experiment=name,
+        shared=len(shared),
+        only_one=len(ours.keys() ^ theirs.keys()),
+        mean=sum(a) / len(a) if a else None,
+        baseline_mean=sum(b) / len(b) if b else None,
+        difference=found["mean_diff"],
+        low=found["t_low"],
+        high=found["t_high"],
+        p_value=found["permutation_p"],
+        method=found["permutation_method"],
+        better=found["wins_a"],
+        worse=found["wins_b"],
+        same=found["ties"],
+        reason=found["reason"],
+    )

@@ -1,0 +1,47 @@
+"""Scores of several experiments side by side, tested on the examples they share."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import HttpResponse
+from django.views.decorators.http import require_GET
+
+from experiments.queries.score_comparison import (
+    MAX_EXPERIMENTS,
+    chosen_experiments,
+    compare_scores,
+)
+from tiebreak import access
+from tiebreak.accounts.models import Role
+from tiebreak.web.htmx import render_page
+from tiebreak.web.http import HtmxHttpRequest, needs
+
+
+@require_GET
+@needs(Role.VIEWER)
+def dataset_scores(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
+    """`exp` (repeated, the first is the baseline) and `key` (repeated; none: all)."""
+    dataset = access.dataset(request.workspace, uid)
+    keys = [key.replace("\x00", "") for key in request.GET.getlist("key") if key]
+    experiments = chosen_experiments(dataset, _uids(request.GET.getlist("exp")))
+    enough = len(experiments) > 1
+    context = {
+        "section": "datasets",
+        "dataset": dataset,
+        "experiments": experiments,
+        "keys": keys,
+        "most": MAX_EXPERIMENTS,
+        "found": compare_scores(experiments, keys=keys) if enough else None,
+    }
+    return render_page(request, "datasets/scores.html", context, partial="page")
+
+
+def _uids(texts: list[str]) -> list[UUID]:
+    found = []
+    for text in texts:
+        try:
+            found.append(UUID(text))
+        except ValueError:
+            continue
+    return found
