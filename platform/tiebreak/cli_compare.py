@@ -1,0 +1,217 @@
+"""`tiebreak compare`: launch a comparison on a server, follow it, and let its verdict pass a gate.
+
+Nothing of the server is imported, so that it starts quickly and needs no settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+from uuid import UUID, uuid4
+
+BETTER, WORSE, NOT_SETTLED, FAILED = 0, 1, 2, 3
+EXITS = {"a": BETTER, "equivalent": BETTER, "b": WORSE, "not_settled": NOT_SETTLED}
+ENDED = ("complete", "failed", "cancelled")
+TRIES = 6
+BAR = 24
+
+
+class GateError(Exception):
+    """What kept the gate from a verdict, in words for people."""
+
+
+class Parser(argparse.ArgumentParser):
+    """A wrong command is a failure, and not "not settled", whose code argparse would use."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(FAILED, f"{self.prog}: {message}\n")
+
+
+def parser() -> Parser:
+    made = Parser(
+        prog="tiebreak compare",
+        description="Is experiment A better than B? Exit code 0: better or equivalent, 1: worse, "
+        "2: not settled, 3: failed.",
+    )
+    made.add_argument("a", metavar="A", help="the candidate: an experiment's name or id")
+    made.add_argument("b", metavar="B", help="what it is measured against")
+    made.add_argument("--dataset", required=True, help="name or id")
+    made.add_argument("--evaluator", required=True, help="a kind, such as llm_pairwise")
+    made.add_argument("--provider", help="id of the model to ask, for evaluators that ask one")
+    made.add_argument("--order", choices=("both", "random", "off"), default="both")
+    made.add_argument("--max-concurrency", type=int, default=8, metavar="N")
+    made.add_argument("--name", help="of the comparison; else the names of the two")
+    made.add_argument("--timeout", type=float, default=3600, metavar="SECONDS")
+    made.add_argument("--json", action="store_true", help="print the API's answer")
+    made.add_argument(
+        "--endpoint", default=os.environ.get("TIEBREAK_ENDPOINT"), help="or TIEBREAK_ENDPOINT"
+    )
+    made.add_argument("--key", default=os.environ.get("TIEBREAK_API_KEY"), help="TIEBREAK_API_KEY")
+    return made
+
+
+class Server:
+    """The API, with patience for a server that is away for a moment."""
+
+    def __init__(self, endpoint: str, key: str) -> None:
+        base = endpoint.rstrip("/").removesuffix("/v1").removesuffix("/api")
+        if not base.startswith(("http://", "https://")):
+            raise GateError(f"The endpoint must begin with http:// or https://, not {base!r}.")
+        self.site, self.base, self.key = base, f"{base}/api/v1", key
+
+    def get(self, path: str, **query: str) -> Any:
+        return self._ask("GET", f"{path}?{urlencode(query)}" if query else path, None)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self._ask("POST", path, json.dumps(body).encode())
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> Any:
+        for attempt in range(TRIES):
+            try:
+                return self._once(method, path, body)
+            except (URLError, TimeoutError, ConnectionError) as error:
+                # A refusal with a reason is final; an absent server may come back.
+                if isinstance(error, HTTPError) and error.code not in (429, 502, 503, 504):
+                    raise GateError(_said(error)) from error
+                if attempt == TRIES - 1:
+                    raise GateError(f"{self.site} does not answer: {error}") from error
+                time.sleep(min(10, 0.5 * 2**attempt))
+        raise AssertionError("unreachable")
+
+    def _once(self, method: str, path: str, body: bytes | None) -> Any:
+        headers = {"X-API-Key": self.key, "Content-Type": "application/json"}
+        request = Request(self.base + path, body, headers, method=method)  # noqa: S310
+        with urlopen(request, timeout=60) as answer:  # noqa: S310
+            return json.load(answer)
+
+
+def _said(error: HTTPError) -> str:
+    """The server's own words."""
+    try:
+        detail = json.load(error).get("detail")
+    except (ValueError, AttributeError):
+        detail = None
+    return f"{error.code}: {detail or error.reason}"
+
+
+def run(words: Sequence[str]) -> int:
+    """The command; returns its exit code."""
+    options = parser().parse_args(words)
+    try:
+        if not options.endpoint or not options.key:
+            raise GateError("Say where and as whom: --endpoint and --key, or their variables.")
+        server = Server(options.endpoint, options.key)
+        found = follow(server, launch(server, options), options.timeout, _progress(sys.stderr))
+    except GateError as error:
+        print(f"tiebreak compare: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("tiebreak compare: stopped following; judging goes on.", file=sys.stderr)
+        return FAILED
+    print(json.dumps(found, indent=2) if options.json else as_text(found, server.site))
+    return exit_code(found)
+
+
+def launch(server: Server, options: argparse.Namespace) -> dict[str, Any]:
+    """Start the comparison; asked twice, the server starts it once."""
+    dataset = _one(server, "/datasets", "dataset", options.dataset)
+    where = {"reference_dataset": dataset["id"]}
+    pair = [_one(server, "/sessions", "experiment", name, where) for name in (options.a, options.b)]
+    evaluator: dict[str, Any] = {"kind": options.evaluator}
+    if options.provider:
+        evaluator["provider_id"] = options.provider
+    body = {
+        "id": str(uuid4()),
+        "experiment_ids": [row["id"] for row in pair],
+        "evaluators": [evaluator],
+        "order": options.order,
+        "max_concurrency": options.max_concurrency,
+        "name": options.name or "",
+    }
+    found: dict[str, Any] = server.post("/comparisons", body)
+    return found
+
+
+def _one(
+    server: Server, path: str, what: str, named: str, where: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """The row with this name or id."""
+    try:
+        return dict(server.get(f"{path}/{quote(str(UUID(named)))}"))
+    except ValueError:
+        rows = server.get(path, name=named, **(where or {}))
+    if not rows:
+        raise GateError(f"There is no {what} called {named!r}.")
+    return dict(rows[0])
+
+
+def follow(
+    server: Server,
+    started: dict[str, Any],
+    timeout: float,
+    tell: Callable[[Mapping[str, Any]], None],
+) -> dict[str, Any]:
+    """Wait until judging ends, telling how far it is."""
+    found, ends = started, time.monotonic() + timeout
+    while found["job"]["state"] not in ENDED:
+        tell(found["job"])
+        if time.monotonic() > ends:
+            raise GateError(f"Not done after {timeout:g} seconds; judging goes on.")
+        time.sleep(min(2.0, max(0.0, ends - time.monotonic()) + 0.05))
+        found = server.get(f"/comparisons/{started['id']}")
+    tell(found["job"])
+    if found["job"]["state"] != "complete":
+        reason = found["job"]["error"] or f"the job was {found['job']['state']}"
+        raise GateError(f"Judging did not end: {reason}")
+    return found
+
+
+def _progress(stream: Any) -> Callable[[Mapping[str, Any]], None]:
+    """A bar that redraws itself on a terminal, a line per change elsewhere."""
+    last: list[int] = []
+
+    def tell(job: Mapping[str, Any]) -> None:
+        done, total = job["done"], job["total"]
+        filled = BAR * done // total if total else 0
+        left = f", about {job['seconds_left']:.0f} s left" if job["seconds_left"] else ""
+        text = f"[{'#' * filled}{'.' * (BAR - filled)}] {done:,} of {total:,} judged{left}"
+        if stream.isatty():
+            over = job["state"] in ENDED
+            print(f"\r{text:<72}", end="\n" if over else "", file=stream, flush=True)
+        elif last != [done]:
+            print(text, file=stream, flush=True)
+        last[:] = [done]
+
+    return tell
+
+
+def as_text(found: Mapping[str, Any], site: str) -> str:
+    """The verdict with its numbers and where they come from."""
+    (evaluator,) = found["evaluators"]
+    verdict, counts = evaluator["verdict"], evaluator["counts"]
+    ties = counts["tie"] + counts["both_good"] + counts["both_bad"]
+    lines = [verdict["sentence"], verdict["planning"]]
+    lines.append(f"A {counts['a']:,} · ties {ties:,} · B {counts['b']:,}")
+    lines += [
+        f"{figure['label']}: {figure['text']} (n = {figure['how']['n']}, {figure['how']['op']})"
+        for figure in verdict["figures"]
+    ]
+    lines += [f"{counts[key]:,} pairs {label}" for key, label in LEFT_OUT.items() if counts[key]]
+    return "\n".join([*filter(None, lines), f"{site}/comparisons/{found['id']}"])
+
+
+LEFT_OUT = {"failed": "could not be judged", "missing": "lack a partner or an output"}
+
+
+def exit_code(found: Mapping[str, Any]) -> int:
+    """What the verdict means for a gate; without a judged pair there is none."""
+    return EXITS.get(found["evaluators"][0]["verdict"]["outcome"], FAILED)

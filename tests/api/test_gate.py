@@ -1,0 +1,110 @@
+"""`tiebreak compare` against a live server and a real worker: numbers and exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from html import unescape
+
+import pytest
+from django.test import Client as Browser
+from pytest_django.live_server_helper import LiveServer
+
+from experiments.models import Comparison, Dataset, Job
+from tests.engine.processes import Worker
+from tests.factories import make_dataset, make_experiment
+from tiebreak import cli, cli_compare
+from tiebreak.accounts.models import User, Workspace
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GOOD, BAD = ["word"] * 12, ["ward!"] * 12
+
+
+@pytest.fixture
+def dataset(workspace: Workspace) -> Dataset:
+    made = make_dataset(workspace, GOOD, name="words")
+    make_experiment(made, GOOD, name="good")
+    make_experiment(made, BAD, name="bad")
+    make_experiment(made, [*GOOD[:7], *BAD[7:]], name="half")
+    make_experiment(made, [*BAD[:6], *GOOD[6:]], name="other half")
+    return made
+
+
+def gate(live_server: LiveServer, key: str, *words: str) -> int:
+    where = ["--endpoint", live_server.url, "--key", key, "--timeout", "60"]
+    kind = ["--dataset", "words", "--evaluator", "nearer_by_string_distance"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["compare", *words, *kind, *where])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize(
+    ("pair", "code"),
+    [(("good", "bad"), 0), (("bad", "good"), 1), (("half", "other half"), 2)],
+)
+def test_the_verdict_is_the_exit_code(
+    worker: Worker, live_server: LiveServer, dataset: Dataset, api_key: str,
+    pair: Sequence[str], code: int,
+) -> None:  # fmt: skip
+    assert gate(live_server, api_key, *pair) == code
+
+
+def test_page_api_and_command_line_show_the_same_numbers(
+    worker: Worker, live_server: LiveServer, dataset: Dataset, api_key: str, alice: User,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    assert gate(live_server, api_key, "good", "half", "--json") in (0, 2)
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)
+    browser = Browser()
+    browser.force_login(alice)
+    page = unescape(browser.get(f"/comparisons/{told['id']}").content.decode())
+    path = f"/api/v1/comparisons/{told['id']}"
+    answer = browser.get(path, headers={"x-api-key": api_key}).json()
+    assert answer["evaluators"] == told["evaluators"]
+    text = cli_compare.as_text(told, live_server.url)
+    verdict, counts = told["evaluators"][0]["verdict"], told["evaluators"][0]["counts"]
+    assert (counts["a"], counts["tie"], counts["b"]) == (5, 7, 0)
+    assert verdict["sentence"].partition(" ")[2] in page
+    assert verdict["sentence"] in text
+    for figure in verdict["figures"]:
+        assert f"{figure['label']}: {figure['text']}" in text
+        if figure["key"] != "equivalence":
+            assert f"<dt>{figure['label']}</dt>\n      <dd>{figure['text']}" in page
+    assert "12 of 12 judged" in printed.err
+
+
+def test_what_cannot_be_judged_fails(
+    live_server: LiveServer, dataset: Dataset, api_key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gate(live_server, api_key, "good", "nobody") == 3
+    assert "There is no experiment called 'nobody'." in capsys.readouterr().err
+    assert gate(live_server, "tb_wrong", "good", "bad") == 3
+    assert "401" in capsys.readouterr().err
+    assert not Comparison.objects.exists()
+
+
+def test_a_wrong_command_is_a_failure_and_not_unsettled() -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["compare", "only-one"])
+    assert ended.value.code == 3
+
+
+def test_a_cancelled_job_and_no_verdict_fail() -> None:
+    job = {"state": "cancelled", "error": None, "done": 1, "total": 2, "seconds_left": None}
+    server = cli_compare.Server("http://127.0.0.1:9", "key")
+    with pytest.raises(cli_compare.GateError, match="cancelled"):
+        cli_compare.follow(server, {"id": "x", "job": job}, 1, lambda _: None)
+    nothing = {"evaluators": [{"verdict": {"outcome": "nothing"}}]}
+    assert cli_compare.exit_code(nothing) == 3
+
+
+def test_it_stops_following_in_time(
+    live_server: LiveServer, dataset: Dataset, api_key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["good", "bad", "--dataset", "words", "--evaluator", "nearer_by_string_distance"]
+    where = ["--endpoint", f"{live_server.url}/api/v1", "--key", api_key, "--timeout", "0"]
+    assert cli_compare.run([*words, *where]) == 3
+    assert "judging goes on" in capsys.readouterr().err
+    assert Job.objects.count() == 1
