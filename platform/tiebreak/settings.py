@@ -40,6 +40,8 @@ def database(url: str) -> dict[str, object]:
         "PORT": str(parts.port or ""),
         "CONN_MAX_AGE": 0,
         "OPTIONS": {
+            # A process that was frozen inside a transaction must not hold its locks for ever.
+            "options": "-c idle_in_transaction_session_timeout=20s",
             **query,
             "pool": {"min_size": 0, "max_size": env.database_pool, "timeout": 8},
         },
