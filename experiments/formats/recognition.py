@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 HEAD_BYTES = 256 * 1024
-ACCEPTED = "Accepted are CSV, TSV, JSON Lines and JSON."
+ACCEPTED = "Accepted are CSV, TSV, JSON Lines and JSON, also packed by gzip, zstd or ZIP."
 
 _ZIPPED = (
     (b"xl/workbook", "an Excel workbook (.xlsx)"),

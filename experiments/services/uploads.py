@@ -27,6 +27,7 @@ from experiments.services.uploading.files import (
 )
 from experiments.services.uploading.previewing import survey_of
 from experiments.services.uploading.storing import locked_uploads
+from experiments.services.uploading.unpacking import unpacked
 from tiebreak.accounts.models import User, Workspace
 
 OPEN = (Upload.State.MAPPING, Upload.State.FAILED)
@@ -46,8 +47,9 @@ def create_upload(
 ) -> Upload:
     """Take a received file as an upload; one that cannot be read is refused and deleted."""
     try:
+        file, inner = unpacked(file, filename)
         layout = _recognise(file)
-        name = "" if dataset else dataset_name.strip() or free_name(workspace, stem(filename))
+        name = "" if dataset else dataset_name.strip() or free_name(workspace, stem(inner))
         return Upload.objects.create(
             workspace=workspace,
             dataset=dataset,
