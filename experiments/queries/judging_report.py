@@ -9,7 +9,7 @@ from typing import Any
 from evaluators.statistics import OPS
 from evaluators.statistics.figures import Figure, How
 from evaluators.statistics.wording import DASH, count_text, p_text, percent_text
-from experiments.models import Comparison, ComparisonEvaluator, Order
+from experiments.models import Comparison, ComparisonEvaluator
 from experiments.queries.judging_facts import (
     LENGTH_ROWS,
     Orders,
@@ -60,7 +60,7 @@ def report_of(comparison: Comparison, evaluator: ComparisonEvaluator) -> Report:
     lengths = lengths_of(evaluator)
     return Report(
         sections=[
-            Section("order", "Order", order_figures(comparison, orders_of(evaluator))),
+            Section("order", "Order", order_figures(orders_of(evaluator))),
             Section("length", "Length", length_figures(lengths)),
             Section("cost", "Cost", cost_figures(usage_of(evaluator))),
         ],
@@ -70,7 +70,7 @@ def report_of(comparison: Comparison, evaluator: ComparisonEvaluator) -> Report:
     )
 
 
-def order_figures(comparison: Comparison, orders: Orders) -> list[Figure]:
+def order_figures(orders: Orders) -> list[Figure]:
     """Same verdict when swapped, the first slot's share, and what the rules make of both orders."""
     found = OPS["position_report"](verdicts=_expanded(orders))
     rows = found["rows"]
@@ -85,12 +85,18 @@ def order_figures(comparison: Comparison, orders: Orders) -> list[Figure]:
             "Same verdict when swapped",
             (found["consistency"], found["consistency_low"], found["consistency_high"]),
             how("Rows with one verdict in both orders, of those asked in both; Wilson interval."),
-            _no_swap(comparison, orders),
+            _no_swap(orders),
         ),
-        first_slot(comparison, orders),
-        _p("flip_test", "Flips favour a slot", found["flip_p_value"], how(FLIP_TEST), rows),
+        first_slot(orders),
+        _p(
+            "flip_test",
+            "Flips favour a slot",
+            found["flip_p_value"],
+            how(FLIP_TEST),
+            _no_swap(orders),
+        ),
         *(
-            reconciled(key, label, found[name], how(method), rows)
+            reconciled(key, label, found[name], how(method), _no_swap(orders))
             for key, label, name, method in RULES
         ),
         _rate(
@@ -98,7 +104,7 @@ def order_figures(comparison: Comparison, orders: Orders) -> list[Figure]:
             "Win rate over all games",
             (found["average_half_win_rate"], None, None),
             how("Mean over both orders of 1 for A, 0.5 for a tie, 0 for B."),
-            _no_swap(comparison, orders),
+            _no_swap(orders),
         ),
     ]
 
@@ -132,14 +138,15 @@ def _expanded(orders: Orders) -> list[Mapping[str, str | None]]:
     ]
 
 
-def _no_swap(comparison: Comparison, orders: Orders) -> str:
+def _no_swap(orders: Orders) -> str:
     """Why nothing can be said about swapping, where nothing can."""
     if not orders:
         return NO_ORDER
-    return "" if comparison.order == Order.BOTH else "Each row was asked in one order only."
+    asked_twice = any(ab and ba for ab, ba in orders)
+    return "" if asked_twice else "Each row was asked in one order only."
 
 
-def first_slot(comparison: Comparison, orders: Orders) -> Figure:
+def first_slot(orders: Orders) -> Figure:
     """The share of decided games won by what was shown first."""
     first = sum(n * ((ab == "A") + (ba == "B")) for (ab, ba), n in orders.items())
     second = sum(n * ((ab == "B") + (ba == "A")) for (ab, ba), n in orders.items())
@@ -158,11 +165,11 @@ def first_slot(comparison: Comparison, orders: Orders) -> Figure:
     return _rate("first_slot", "First slot wins", values, how, reason)
 
 
-def reconciled(key: str, label: str, counts: Mapping[str, int], how: How, rows: int) -> Figure:
+def reconciled(key: str, label: str, counts: Mapping[str, int], how: How, reason: str) -> Figure:
     """Wins, ties and losses under one rule, with A's share of the decided rows."""
     found = OPS["wilson_interval"](wins=counts["A"], n=counts["A"] + counts["B"])
-    if not rows:
-        return Figure(key, label, None, None, None, NOT_RECORDED, "No row has both orders.", how)
+    if reason:
+        return Figure(key, label, None, None, None, _lack(reason), reason, how)
     text = f"A {counts['A']:,} · {count_text(counts['T'], 'tie')} · B {counts['B']:,}"
     return Figure(key, label, found["rate"], found["low"], found["high"], text, None, how)
 
@@ -250,12 +257,15 @@ def _rate(
 ) -> Figure:
     value, low, high = values
     if value is None:
-        text = NOT_RECORDED if reason == NO_ORDER else DASH
-        return Figure(key, label, None, None, None, text, reason or None, how)
+        return Figure(key, label, None, None, None, _lack(reason), reason or None, how)
     return Figure(key, label, value, low, high, percent_text(value), None, how)
 
 
-def _p(key: str, label: str, value: float | None, how: How, rows: int) -> Figure:
-    reason = None if rows else "No row has both orders."
-    text = p_text(value) if rows else NOT_RECORDED
-    return Figure(key, label, value, None, None, text, reason, how)
+def _p(key: str, label: str, value: float | None, how: How, reason: str) -> Figure:
+    text = _lack(reason) if reason else p_text(value)
+    return Figure(key, label, value, None, None, text, reason or None, how)
+
+
+def _lack(reason: str) -> str:
+    """What stands in place of a number: nothing was recorded, or it does not apply."""
+    return NOT_RECORDED if reason == NO_ORDER else DASH

@@ -21,6 +21,8 @@ FEW_ROWS = 30
 MANY_TIES = 0.1
 FEW_GAMES = 30
 MAX_CYCLES = 50
+# Every triple is looked at: beyond so many systems that is more than a page can wait for.
+CYCLE_SYSTEMS = 80
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def rated(found: Games, model: Model) -> Board:
         reason=rating["reason"],
         warnings=_warnings(found, matrix),
         matrix=matrix,
-        cycles=cycles(found.pairs)["cycles"][:MAX_CYCLES],
+        cycles=_cycles(found, len(matrix)),
         next_pair=following["pair"],
         next_gain=following["gain"],
         games=found.games,
@@ -105,6 +107,13 @@ def rated(found: Games, model: Model) -> Board:
         sources=found.sources,
         evaluators=found.evaluators,
     )
+
+
+def _cycles(found: Games, systems: int) -> Sequence[Mapping[str, Any]]:
+    if systems > CYCLE_SYSTEMS:
+        return []
+    triples: list[dict[str, Any]] = cycles(found.pairs)["cycles"]
+    return triples[:MAX_CYCLES]
 
 
 def resamples_of(found: Games) -> int:

@@ -152,3 +152,18 @@ def test_strangers_see_404(client: Client, mallory: User, dataset: Dataset) -> N
     for name in ("dataset_comparisons", "comparison_forecast"):
         assert client.get(reverse(name, args=[dataset.uid])).status_code == 404
     assert send(client, dataset).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [(3, "Too few to show any difference"), (30, "a win rate 25.6 points from 50%")],
+)
+def test_the_forecast_says_what_so_many_pairs_can_show(
+    client: Client, alice: User, workspace: Workspace, rows: int, told: str
+) -> None:
+    dataset = make_dataset(workspace, ["x"] * rows)
+    a, b = (make_experiment(dataset, ["o"] * rows) for _ in range(2))
+    client.force_login(alice)
+    query = {"experiment_a": str(a.uid), "experiment_b": str(b.uid)}
+    address = reverse("comparison_forecast", args=[dataset.uid])
+    assert told in client.get(address, query).content.decode()

@@ -56,6 +56,12 @@ def signed(number: float | None) -> str:
 
 
 @register.filter
+def strength(number: float | None) -> str:
+    """A strength with its sign and two decimals."""
+    return "–" if number is None else f"{number:+.2f}".replace("-", "−")
+
+
+@register.filter
 def cell_interval(cell: Mapping[str, Any]) -> str:
     """The interval of a cell of the win matrix."""
     return interval_text(cell["low"], cell["high"])

@@ -15,6 +15,8 @@ from django.views.decorators.http import require_GET
 
 from evaluators.kinds import Kind
 from evaluators.registry import available
+from evaluators.statistics import OPS
+from evaluators.statistics.wording import points_text
 from experiments.models import Comparison, Dataset, Evaluator, Experiment, Order, Provider
 from experiments.queries.pairing import Pairing, pairing_of
 from experiments.services.comparisons import create_comparison
@@ -132,6 +134,14 @@ class Forecast:
     pairing: Pairing
     calls: int
     asks_model: bool
+
+    @property
+    def can_show(self) -> str:
+        """What so many pairs can show, at the largest possible spread of their scores."""
+        found = OPS["mde_paired"](n=self.pairing.shared, sd_diff=0.5, alpha=0.05, power=0.8)
+        if found["mde"] >= 0.5:
+            return "Too few to show any difference with 80% power."
+        return f"They can show a win rate {points_text(found['mde'])} from 50%, with 80% power."
 
 
 def forecast(dataset: Dataset, data: QueryDict) -> Forecast | None:
