@@ -68,6 +68,7 @@ def delete_comparison(comparison: Comparison) -> None:
 def _delete_experiments(experiments: QuerySet[Experiment]) -> None:
     evaluations = Evaluation.objects.filter(experiment__in=experiments)
     jobs = list(evaluations.values_list("job_id", flat=True))
+    _stop_jobs(jobs)
     ComparisonSide.objects.filter(experiment__in=experiments).update(experiment=None)
     for rows in (
         evaluations,
@@ -83,6 +84,7 @@ def _delete_experiments(experiments: QuerySet[Experiment]) -> None:
 
 def _delete_comparisons(comparisons: QuerySet[Comparison]) -> None:
     jobs = list(comparisons.exclude(job=None).values_list("job_id", flat=True))
+    _stop_jobs(jobs)
     evaluators = ComparisonEvaluator.objects.filter(comparison__in=comparisons)
     for rows in (
         Game.objects.filter(judgment__comparison__in=comparisons),
@@ -96,6 +98,11 @@ def _delete_comparisons(comparisons: QuerySet[Comparison]) -> None:
     ):
         _erase(rows)
     _delete_jobs(jobs)
+
+
+def _stop_jobs(ids: Sequence[int | None]) -> None:
+    """Take the work away first: waits for a lane that is writing, and lets none write after it."""
+    _erase(QueueItem.objects.filter(job__in=[pk for pk in ids if pk is not None]))
 
 
 def _delete_jobs(ids: Sequence[int | None]) -> None:

@@ -11,17 +11,16 @@ import logging
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import Error
 
 from evaluators.base import row_error
 from evaluators.errors import ModelError
-from experiments.models import Comparison, Evaluation, Evaluator, Job, Lane
+from experiments.models import Job, Lane
 from experiments.services import lanes
 from experiments.services.asking import (
     Asked,
@@ -30,28 +29,18 @@ from experiments.services.asking import (
     Stored,
     delay_before_repeating,
     is_worth_repeating,
-    store_replies,
     stored_replies,
 )
-from experiments.services.evaluators import build, kind_of
 from experiments.services.jobs import complete_if_done, has_succeeded, stop_asking
+from experiments.services.lane_ledger import LaneDatabase, Ledger
+from experiments.services.lane_tools import Subject, Tool
 from experiments.services.lanes import Claimed
-from experiments.services.sealing import Unsealable
-from experiments.services.subjects import (
-    Answer,
-    Work,
-    pair_work,
-    record_pairs,
-    record_runs,
-    run_work,
-)
+from experiments.services.subjects import Answer, Work
 
 log = logging.getLogger(__name__)
-Value = TypeVar("Value")
 
 TURN_SECONDS = 20.0
 HEARTBEAT_SECONDS = 1.0
-FLUSH_SECONDS = 0.1
 LEASE_MARGIN_SECONDS = 15.0
 GRACE_SECONDS = 8.0
 MAX_ATTEMPTS = 5
@@ -76,27 +65,15 @@ class Turn:
         self.lane = lane
         self.stopping = stopping
         self.job: Job = lane.job
-        self.comparison = Comparison.objects.filter(job=self.job).first()
-        self.evaluation = (
-            None
-            if self.comparison
-            else Evaluation.objects.select_related("experiment", "evaluator").get(job=self.job)
-        )
+        self.subject = Subject(self.job)
+        self.database = LaneDatabase()
+        self.ledger = Ledger(lane, self.subject, self.database)
         self.tools: dict[int, Tool] = {}
+        self.tasks: set[asyncio.Task[None]] = set()
         self.may_ask = True
-        self.is_ours = True
+        self.draining = False
         self.batch = 16
         self.failures = 0
-        self.finished: list[tuple[Work, list[Answer]]] = []
-        self.arrived: list[tuple[Asked, asyncio.Future[int]]] = []
-        self.tasks: set[asyncio.Task[None]] = set()
-        self.database = ThreadPoolExecutor(1, thread_name_prefix="lane-database")
-
-    def _evaluators(self) -> list[Evaluator]:
-        rows = Evaluator.objects.select_related("provider")
-        if self.evaluation:
-            return list(rows.filter(pk=self.evaluation.evaluator_id))
-        return list(rows.filter(comparison_evaluators__comparison=self.comparison))
 
     @property
     def asks_models(self) -> bool:
@@ -113,8 +90,7 @@ class Turn:
         try:
             asyncio.run(self._run())
         finally:
-            self.database.submit(lambda: connection.close()).result()
-            self.database.shutdown()
+            self.database.close()
         token = lanes.hand_over(self.lane)
         for job in Job.objects.filter(pk=self.job.pk):
             complete_if_done(job)
@@ -123,9 +99,12 @@ class Turn:
     async def _run(self) -> None:
         self.slots = asyncio.Semaphore(self.lane.width)
         self.wake = asyncio.Event()
-        if not await self._in_database(self._open_tools):
+        tools = await self.database.run(self.subject.open_tools)
+        if tools is None:
             return
-        helpers = [asyncio.create_task(loop()) for loop in (self._heartbeat, self._write)]
+        self.tools = tools
+        loops = (self._heartbeat(), self.ledger.write_for_ever(self.wake))
+        helpers = [asyncio.create_task(loop) for loop in loops]
         try:
             await self._claim_until_done()
         finally:
@@ -133,29 +112,15 @@ class Turn:
             for helper in helpers:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
-            await self._flush()
+            await self.ledger.flush()
             for tool in self.tools.values():
                 await tool.close()
-
-    def _open_tools(self) -> bool:
-        """Make the evaluators usable; when one is not, pause the job and say why."""
-        for row in self._evaluators():
-            try:
-                self.tools[row.pk] = Tool(row)
-            except (ValueError, TypeError, ImportError, Unsealable) as error:
-                stop_asking(self.job, f"Paused: {row.name} cannot be used. {error}")
-                return False
-        return True
-
-    async def _in_database(self, function: Callable[..., Value], *arguments: Any) -> Value:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.database, function, *arguments)
 
     async def _claim_until_done(self) -> None:
         deadline = time.monotonic() + TURN_SECONDS
         while self.may_ask and time.monotonic() < deadline and not self.stopping.is_set():
             wanted = self._wanted()
-            claimed = await self._in_database(lanes.claim, self.lane, wanted) if wanted else []
+            claimed = await self.database.run(lanes.claim, self.lane, wanted) if wanted else []
             if claimed:
                 await self._begin(claimed)
             elif not wanted or self.tasks:
@@ -168,7 +133,7 @@ class Turn:
         if self.asks_models:
             free = 2 * self.lane.width - len(self.tasks)
             return free if free > self.lane.width // 4 else 0
-        return 0 if self.tasks or len(self.finished) > self.batch else self.batch
+        return 0 if self.tasks or len(self.ledger.finished) > self.batch else self.batch
 
     async def _pause(self, seconds: float) -> None:
         self.wake.clear()
@@ -179,7 +144,7 @@ class Turn:
 
     async def _wait_for_due(self) -> bool:
         """Wait for items that were put off; False when there are none."""
-        if await self._in_database(lanes.next_due, self.lane) is None:
+        if await self.database.run(lanes.next_due, self.lane) is None:
             return False
         await self._pause(0.5)
         return True
@@ -189,25 +154,19 @@ class Turn:
             items = [item for item in claimed if item.evaluator_id == tool.row.pk]
             if not items:
                 continue
-            works = await self._in_database(self._load, tool, items)
+            works = await self.database.run(self.subject.load, tool, items)
             await self._drop_lost(items, works)
             if tool.judge:
                 await self._begin_asking(tool.judge, works)
             elif works:
                 self._spawn(self._run_batch(tool, works))
 
-    def _load(self, tool: Tool, items: Sequence[Claimed]) -> list[Work]:
-        if self.comparison:
-            return pair_work(self.comparison, tool.kind, tool.evaluator, items)
-        assert self.evaluation is not None
-        return run_work(self.evaluation, tool.kind, tool.evaluator, items)
-
     async def _drop_lost(self, items: Sequence[Claimed], works: Sequence[Work]) -> None:
         """What was deleted meanwhile needs no verdict."""
         known = {work.item.item_id for work in works}
         lost = [item.item_id for item in items if item.item_id not in known]
         if lost:
-            await self._in_database(lanes.drop_items, lost)
+            await self.database.run(lanes.drop_items, lost)
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -227,12 +186,12 @@ class Turn:
         spent = time.monotonic() - started
         self.batch = min(2000, self.batch * 2) if spent < 1 else max(1, self.batch // 2)
         for work in works:
-            self.finished.append((work, [Answer(next(results)) for _ in work.questions]))
+            self.ledger.add(work, [Answer(next(results)) for _ in work.questions])
 
     async def _begin_asking(self, judge: Judge, works: Sequence[Work]) -> None:
         prepared = [(work, judge.questions(work)) for work in works]
         asked = [q for _, questions in prepared for q in questions if isinstance(q, Question)]
-        known = await self._in_database(stored_replies, self.job.workspace_id, asked)
+        known = await self.database.run(stored_replies, self.job.workspace_id, asked)
         for work, questions in prepared:
             self._spawn(self._ask_all(judge, work, questions, known))
 
@@ -246,9 +205,9 @@ class Turn:
         try:
             answers = [await self._answer(judge, work, question, known) for question in questions]
         except Later as later:
-            await self._in_database(self._put_back, work, later)
+            await self.database.run(self._put_back, work, later)
             return
-        self.finished.append((work, answers))
+        self.ledger.add(work, answers)
         await self._notice(answers)
 
     async def _answer(
@@ -269,7 +228,7 @@ class Turn:
                     raise Later(0, failed=False)
                 reply = await judge.call(question)
                 # The slot is kept until the commit, so that a kill loses at most what is in flight.
-                reply_id = await self._save(Asked(question, reply))
+                reply_id = await self.ledger.save(Asked(question, reply))
         except ModelError as error:
             if is_worth_repeating(error) and work.item.attempts + 1 < MAX_ATTEMPTS:
                 delay = delay_before_repeating(error, work.item.attempts)
@@ -280,80 +239,33 @@ class Turn:
     def _put_back(self, work: Work, later: Later) -> None:
         lanes.put_back(self.lane, [work.item.item_id], delay=later.delay, failed=later.failed)
 
-    async def _save(self, asked: Asked) -> int:
-        """Wait until the reply is committed."""
-        stored: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self.arrived.append((asked, stored))
-        return await stored
-
     async def _notice(self, answers: Sequence[Answer]) -> None:
         """Stop a job whose every call fails: a wrong key must not be tried ten thousand times."""
         failed = any(answer.error and answer.reply_id is None for answer in answers)
         self.failures = self.failures + 1 if failed else 0
         if self.failures < HOPELESS_AFTER or not self.may_ask:
             return
-        await self._flush()
-        if not await self._in_database(has_succeeded, self.job):
+        await self.ledger.flush()
+        if not await self.database.run(has_succeeded, self.job):
             reason = f"Paused: the first {self.failures} calls all failed. {answers[-1].error}"
-            await self._in_database(stop_asking, self.job, reason)
+            await self.database.run(stop_asking, self.job, reason)
             self.may_ask = False
 
     async def _heartbeat(self) -> None:
+        """Prolong the lease and hear whether to go on; a database that is away is asked again."""
         while True:
-            standing = await self._in_database(self._report)
-            self.is_ours = standing.is_ours
-            self.may_ask = self.may_ask and standing.may_ask
+            try:
+                standing = await self.database.run(self._report)
+            except Error as error:
+                log.warning("No heartbeat: %s", error)
+            else:
+                self.may_ask = self.may_ask and standing.may_ask
             if not self.may_ask:
                 self.wake.set()
             await asyncio.sleep(HEARTBEAT_SECONDS)
 
     def _report(self) -> lanes.Standing:
         return lanes.report(self.lane, lease=self.lease)
-
-    async def _write(self) -> None:
-        """Commit replies as they come, and verdicts in bulk."""
-        last = time.monotonic()
-        while True:
-            await asyncio.sleep(0.005)
-            if self.arrived:
-                await self._store_arrived()
-            if self.finished and time.monotonic() - last > FLUSH_SECONDS:
-                await self._flush()
-                last = time.monotonic()
-                self.wake.set()
-
-    async def _store_arrived(self) -> None:
-        batch, self.arrived = self.arrived, []
-        asked = [item for item, _ in batch]
-        try:
-            keys = await self._in_database(store_replies, self.job.workspace_id, asked)
-        except Exception as error:
-            for _, waiting in batch:
-                waiting.set_exception(error)
-            return
-        for (_, waiting), key in zip(batch, keys, strict=True):
-            if not waiting.done():
-                waiting.set_result(key)
-
-    async def _flush(self) -> None:
-        while self.arrived:
-            await self._store_arrived()
-        finished, self.finished = self.finished, []
-        if finished:
-            await self._in_database(self._settle, finished)
-
-    @transaction.atomic
-    def _settle(self, finished: Sequence[tuple[Work, list[Answer]]]) -> None:
-        """Record what the token still holds; what another lane took over is its own affair."""
-        held = lanes.still_ours(self.lane, [work.item for work, _ in finished])
-        ours = [(work, answers) for work, answers in finished if work.item.item_id in held]
-        if self.comparison:
-            record_pairs(self.comparison, ours)
-        elif self.evaluation:
-            record_runs(self.evaluation, ours)
-        lanes.drop_items([work.item.item_id for work, _ in ours])
-
-    draining = False
 
     async def _wind_down(self) -> None:
         """Start no more calls; let those in flight end, but not for long when shutting down."""
@@ -364,17 +276,3 @@ class Turn:
             for task in late:
                 task.cancel()
             await asyncio.gather(*late, return_exceptions=True)
-
-
-class Tool:
-    """An evaluator ready for use: with its model when it has one."""
-
-    def __init__(self, row: Evaluator) -> None:
-        self.row = row
-        self.kind = kind_of(row)
-        self.evaluator = build(row)
-        self.judge = Judge(row, row.provider, self.evaluator) if row.provider else None
-
-    async def close(self) -> None:
-        if self.judge:
-            await self.judge.close()

@@ -6,6 +6,7 @@ import os
 import random
 import signal
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,10 @@ def is_complete(comparison: Comparison) -> bool:
     return Job.objects.get(comparison=comparison).state == Job.State.COMPLETE
 
 
+def called_since(stub: StubJudge, before: int) -> bool:
+    return stub.stats().get("calls", 0) > before
+
+
 def test_twenty_kills_lose_nothing_and_judge_nothing_twice(
     workspace: Workspace, tmp_path: Path
 ) -> None:
@@ -79,8 +84,8 @@ def test_twenty_kills_lose_nothing_and_judge_nothing_twice(
     with StubJudge(delay=0.5) as stub, Worker(log=tmp_path / "log") as worker:
         comparison = prepared(workspace, stub, count, concurrency=concurrency)
         for _ in range(20):
-            before = stub.stats().get("calls", 0)
-            eventually(lambda before=before: stub.stats().get("calls", 0) > before, 40, "a call")
+            calls = partial(called_since, stub, stub.stats().get("calls", 0))
+            eventually(calls, 40, "a call")
             time.sleep(chance.uniform(0.05, 1.2))
             in_flight.append(stub.stats()["in_flight"])
             worker.kill()

@@ -1,0 +1,117 @@
+"""What a lane writes: replies as they come, verdicts in bulk; always by its own database thread."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from django.db import Error, connection, transaction
+
+from experiments.models import Lane
+from experiments.services import lanes
+from experiments.services.asking import Asked, store_replies
+from experiments.services.lane_tools import Subject
+from experiments.services.subjects import Answer, Work, record_pairs, record_runs
+
+log = logging.getLogger(__name__)
+Value = TypeVar("Value")
+
+FLUSH_SECONDS = 0.1
+TROUBLE_SECONDS = 1.0
+
+
+class LaneDatabase:
+    """One thread for the ORM: Django's connections belong to threads."""
+
+    def __init__(self) -> None:
+        self.executor = ThreadPoolExecutor(1, thread_name_prefix="lane-database")
+
+    async def run(self, function: Callable[..., Value], *arguments: Any) -> Value:
+        """Call a function that uses the ORM, without holding up the calls in flight."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.executor, function, *arguments)
+
+    def close(self) -> None:
+        self.executor.submit(lambda: connection.close()).result()
+        self.executor.shutdown()
+
+
+class Ledger:
+    """Collects what comes in and commits it, checking the lane's token on every verdict."""
+
+    def __init__(self, lane: Lane, subject: Subject, database: LaneDatabase) -> None:
+        self.lane = lane
+        self.subject = subject
+        self.database = database
+        self.finished: list[tuple[Work, list[Answer]]] = []
+        self.arrived: list[tuple[Asked, asyncio.Future[int]]] = []
+
+    async def save(self, asked: Asked) -> int:
+        """Wait until a reply is committed; its key."""
+        stored: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self.arrived.append((asked, stored))
+        return await stored
+
+    def add(self, work: Work, answers: list[Answer]) -> None:
+        """Take in what has come to a verdict; it is committed with the next flush."""
+        self.finished.append((work, answers))
+
+    async def write_for_ever(self, wake: asyncio.Event) -> None:
+        """Commit what comes in; while the database is away, keep it and try again."""
+        last = time.monotonic()
+        while True:
+            await asyncio.sleep(0.005)
+            if self.arrived:
+                await self._store_arrived()
+            if self.finished and time.monotonic() - last > FLUSH_SECONDS:
+                await self._flush_patiently()
+                last = time.monotonic()
+                wake.set()
+
+    async def _flush_patiently(self) -> None:
+        try:
+            await self.flush()
+        except Error as error:
+            log.warning("Verdicts wait for the database: %s", error)
+            await asyncio.sleep(TROUBLE_SECONDS)
+
+    async def _store_arrived(self) -> None:
+        batch, self.arrived = self.arrived, []
+        asked = [item for item, _ in batch]
+        workspace = self.subject.job.workspace_id
+        try:
+            keys = await self.database.run(store_replies, workspace, asked)
+        except Error as error:
+            log.warning("Replies wait for the database: %s", error)
+            self.arrived = batch + self.arrived
+            await asyncio.sleep(TROUBLE_SECONDS)
+            return
+        for (_, waiting), key in zip(batch, keys, strict=True):
+            if not waiting.done():
+                waiting.set_result(key)
+
+    async def flush(self) -> None:
+        """Commit the verdicts that are in; kept for the next time when the database refuses."""
+        finished, self.finished = self.finished, []
+        if not finished:
+            return
+        try:
+            await self.database.run(self._settle, finished)
+        except Error:
+            self.finished = finished + self.finished
+            raise
+
+    @transaction.atomic
+    def _settle(self, finished: Sequence[tuple[Work, list[Answer]]]) -> None:
+        """Record what the token still holds; what another lane took over is its own affair."""
+        held = lanes.still_ours(self.lane, [work.item for work, _ in finished])
+        ours = [(work, answers) for work, answers in finished if work.item.item_id in held]
+        if self.subject.comparison:
+            record_pairs(self.subject.comparison, ours)
+        elif self.subject.evaluation:
+            record_runs(self.subject.evaluation, ours)
+        lanes.drop_items([work.item.item_id for work, _ in ours])
