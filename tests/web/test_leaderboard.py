@@ -6,12 +6,15 @@ import csv
 import io
 import random
 from collections.abc import Sequence
+from typing import Literal
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from playwright.sync_api import Page, expect
 
 from evaluators.statistics import OPS
 from experiments.models import Comparison, Dataset, OutcomeDelta
@@ -155,3 +158,24 @@ def test_an_empty_dataset_says_what_is_needed(
     dataset = make_dataset(workspace)
     page = client.get(reverse("leaderboard_detail", args=[dataset.uid])).content.decode()
     assert "No verdicts to rate" in page
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_board_is_readable_in_both_themes_and_narrow(
+    alice_page: Page, workspace: Workspace, scheme: Literal["light", "dark"]
+) -> None:
+    dataset = compared(workspace)
+    page = alice_page
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 400, "height": 800})
+    for address in ("/leaderboards", f"/leaderboards/{dataset.uid}"):
+        page.goto(address)
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.select_option("[name=model]", "davidson")
+    page.get_by_role("button", name="Show").click()
+    expect(page.locator("table.board tbody tr")).to_have_count(3)
+    assert "model=davidson" in page.url
