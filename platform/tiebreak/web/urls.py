@@ -16,6 +16,7 @@ from tiebreak.web import (
     reports,
     scores,
     sdk_links,
+    upload_undoing,
     uploads,
     workspace,
 )
@@ -35,6 +36,7 @@ urlpatterns = [
     path("uploads/<uuid:uid>/mapping", uploads.upload_mapping, name="upload_mapping"),
     path("uploads/<uuid:uid>/start", uploads.upload_start, name="upload_start"),
     path("uploads/<uuid:uid>/stop", uploads.upload_stop, name="upload_stop"),
+    path("uploads/<uuid:uid>/undo", upload_undoing.upload_undo, name="upload_undo"),
     path("uploads/<uuid:uid>/discard", uploads.upload_discard, name="upload_discard"),
     path("datasets/<uuid:uid>", datasets.dataset_detail, name="dataset_detail"),
     path("datasets/<uuid:uid>/delete", datasets.dataset_delete, name="dataset_delete"),
