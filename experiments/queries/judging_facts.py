@@ -11,27 +11,32 @@ from django.db import connection
 from experiments.models import ComparisonEvaluator
 
 # Rows whose lengths are read, the first in the random order of judging: a fair sample of the rest.
-LENGTH_ROWS = 50_000
+LENGTH_ROWS = 20_000
 
+# Round and verdict in one number, so that one pass without a sort finds the latest round.
 _ORDERS = """
-SELECT ab, ba, count(*) FROM (
-    SELECT DISTINCT ON (played.judgment_id) played.ab, played.ba FROM (
-        SELECT game.judgment_id, game.round,
-               max(CASE WHEN game.order_shown[1] = pair.run_uids[1] THEN called.side END) AS ab,
-               max(CASE WHEN game.order_shown[1] = pair.run_uids[2] THEN called.side END) AS ba
+SELECT (ARRAY['A', 'B', 'T'])[ab %% 4], (ARRAY['A', 'B', 'T'])[ba %% 4], sum(rows)::int8 FROM (
+    SELECT CASE WHEN ab / 4 = latest THEN ab ELSE 0 END AS ab,
+           CASE WHEN ba / 4 = latest THEN ba ELSE 0 END AS ba, count(*) AS rows
+    FROM (
+        SELECT max(game.round) AS latest,
+               max(game.round * 4 + called.side)
+                   FILTER (WHERE game.order_shown[1] = pair.run_uids[1]) AS ab,
+               max(game.round * 4 + called.side)
+                   FILTER (WHERE game.order_shown[1] = pair.run_uids[2]) AS ba
         FROM experiments_judgment judgment
         JOIN experiments_pair pair ON pair.id = judgment.pair_id
         JOIN experiments_game game ON game.judgment_id = judgment.id
         CROSS JOIN LATERAL (SELECT CASE
-            WHEN game.winner = pair.run_uids[1] THEN 'A'
-            WHEN game.winner = pair.run_uids[2] THEN 'B'
-            WHEN game.verdict IN ('tie', 'both_good', 'both_bad') THEN 'T' END) called(side)
+            WHEN game.winner = pair.run_uids[1] THEN 1
+            WHEN game.winner = pair.run_uids[2] THEN 2
+            WHEN game.verdict IN ('tie', 'both_good', 'both_bad') THEN 3 ELSE 0 END) called(side)
         WHERE judgment.evaluator_id = %(evaluator)s AND judgment.judge = ''
-        GROUP BY game.judgment_id, game.round
-    ) played ORDER BY played.judgment_id, played.round DESC
-) latest
-WHERE ab IS NOT NULL OR ba IS NOT NULL
-GROUP BY ab, ba
+        GROUP BY game.judgment_id
+    ) played GROUP BY 1, 2
+) counted
+WHERE ab %% 4 > 0 OR ba %% 4 > 0
+GROUP BY 1, 2
 """
 
 _RACE = """
