@@ -197,6 +197,9 @@ def planning_sd(counts: Counts) -> float:
     return sd if counts.judged >= FEW_ROWS else 0.5
 
 
+NO_SPREAD = "All rows came out alike."
+
+
 def smallest_difference(counts: Counts) -> Figure:
     sd = planning_sd(counts)
     inputs = {"n": counts.judged, "sd_diff": sd, "alpha": counts.alpha, "power": PLANNED_POWER}
@@ -210,6 +213,8 @@ def smallest_difference(counts: Counts) -> Figure:
     label = "Smallest difference these rows can show"
     if counts.judged == 0:
         return Figure("smallest_difference", label, None, None, None, DASH, NO_ROWS, how)
+    if sd == 0:
+        return Figure("smallest_difference", label, None, None, None, DASH, NO_SPREAD, how)
     mde = planning.smallest_difference(counts.judged, sd, counts.alpha, PLANNED_POWER)
     text = points_text(mde)
     return Figure("smallest_difference", label, mde, None, None, text, None, how)

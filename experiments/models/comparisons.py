@@ -95,7 +95,7 @@ class ComparisonEvaluator(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["comparison", "key"], name="comparison_key"),
         ]
-        ordering = ["id"]
+        ordering = ["key"]
 
     def __str__(self) -> str:
         return self.key
@@ -128,7 +128,14 @@ class Pair(models.Model):
                 fields=["comparison", "example_uid", "repetition"], name="pair_once"
             ),
         ]
-        indexes = [GinIndex(fields=["run_uids"], name="pair_runs")]
+        indexes = [
+            GinIndex(fields=["run_uids"], name="pair_runs"),
+            models.Index(
+                fields=["comparison"],
+                condition=models.Q(repetition__gt=0),
+                name="pair_repeated",
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.example_uid} in {self.comparison_id}"

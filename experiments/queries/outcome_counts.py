@@ -1,11 +1,13 @@
 """The counts beside the filters, from the deltas that every write appends."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
+from django.db import connection
 from django.db.models import Sum
 
-from experiments.models import ComparisonEvaluator, Outcome, OutcomeDelta
+from experiments.models import ComparisonEvaluator, Outcome, OutcomeDelta, Pair
 
 EVEN = (Outcome.TIE, Outcome.BOTH_GOOD, Outcome.BOTH_BAD)
 
@@ -52,6 +54,38 @@ def outcome_counts(
 ) -> OutcomeCounts:
     """Counts of one evaluator's judgments; without a split, of all."""
     return counts_by_split(evaluator, judge=judge).get(split, OutcomeCounts())
+
+
+EXAMPLES = """
+SELECT count(*) FILTER (WHERE lead > 0), count(*) FILTER (WHERE lead < 0),
+       count(*) FILTER (WHERE lead = 0)
+FROM (
+    SELECT sum((judgment.outcome = 'a')::int - (judgment.outcome = 'b')::int) AS lead
+    FROM experiments_judgment judgment
+    JOIN experiments_pair pair ON pair.id = judgment.pair_id
+    WHERE judgment.evaluator_id = %s AND judgment.judge = ''
+      AND judgment.outcome IN ('a', 'b', 'tie', 'both_good', 'both_bad')
+    GROUP BY pair.example_uid
+) example
+"""
+
+
+def repeated_in(comparison_ids: Iterable[int]) -> set[int]:
+    """Those comparisons in which an example was judged more than once: it was run repeatedly."""
+    pairs = Pair.objects.filter(comparison__in=comparison_ids, repetition__gt=0)
+    return set(pairs.order_by().values_list("comparison", flat=True).distinct())
+
+
+def counts_by_example(evaluator: ComparisonEvaluator, counts: OutcomeCounts) -> OutcomeCounts:
+    """Wins and ties of examples: who won most of an example's repetitions won the example.
+
+    Repetitions of one example are not independent; counted one by one they would make a verdict
+    look surer than it is.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(EXAMPLES, [evaluator.pk])
+        a, b, ties = cursor.fetchone()
+    return replace(counts, a=a, b=b, tie=ties, both_good=0, both_bad=0)
 
 
 def counts_by_split(evaluator: ComparisonEvaluator, *, judge: str = "") -> dict[str, OutcomeCounts]:

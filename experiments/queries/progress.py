@@ -9,6 +9,7 @@ from django.utils import timezone
 from experiments.models import Game, Job, QueueItem
 
 STALLED_AFTER = timedelta(seconds=60)
+UNNOTICED_AFTER = timedelta(seconds=15)
 
 
 @dataclass(frozen=True)
@@ -44,9 +45,14 @@ def progress_of(job: Job) -> Progress:
         done=done,
         rate=rate,
         seconds_left=left / rate if rate and running else None,
-        is_stalled=running and timezone.now() - job.touched_at > STALLED_AFTER,
+        is_stalled=running and timezone.now() - job.touched_at > _patience(job),
         error=job.error,
     )
+
+
+def _patience(job: Job) -> timedelta:
+    """A queued job that nobody takes for some seconds means that no worker runs."""
+    return UNNOTICED_AFTER if job.started_at is None else STALLED_AFTER
 
 
 def _rate(job: Job, done: int) -> float | None:

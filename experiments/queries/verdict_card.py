@@ -4,7 +4,11 @@ from typing import Literal
 
 from evaluators.statistics.verdict import Counts, Verdict, verdict
 from experiments.models import Comparison, ComparisonEvaluator
-from experiments.queries.outcome_counts import OutcomeCounts
+from experiments.queries.outcome_counts import (
+    OutcomeCounts,
+    counts_by_example,
+    repeated_in,
+)
 
 Rule = Literal["decided", "half"]
 
@@ -15,8 +19,14 @@ def verdict_of(
     counts: OutcomeCounts,
     *,
     rule: Rule | None = None,
+    repeated: bool | None = None,
 ) -> Verdict:
-    """Who won by this evaluator, and how sure that is."""
+    """Who won by this evaluator, and how sure that is; repeated examples count once each.
+
+    `repeated` says whether there are any, where the caller knows already.
+    """
+    if comparison.pk in repeated_in([comparison.pk]) if repeated is None else repeated:
+        counts = counts_by_example(evaluator, counts)
     names = [side.name for side in comparison.sides.all()]
     return verdict(
         Counts(

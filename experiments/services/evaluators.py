@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 import evaluators
@@ -30,7 +30,6 @@ def build(evaluator: Evaluator) -> Any:
     return evaluators.load_evaluator(evaluator.kind, llm=llm, **evaluator.settings)
 
 
-@transaction.atomic
 def configure_evaluator(
     *,
     workspace: Workspace,
@@ -54,7 +53,18 @@ def configure_evaluator(
         provider=provider if found.needs_model else None,
     )
     _try(wanted)
-    versions = Evaluator.objects.select_for_update().filter(workspace=workspace, name=wanted.name)
+    try:
+        return _newest_or_new(wanted)
+    except IntegrityError:
+        return _newest_or_new(wanted)
+
+
+@transaction.atomic
+def _newest_or_new(wanted: Evaluator) -> Evaluator:
+    """The newest version when it is the same, else the next; two at once may collide."""
+    versions = Evaluator.objects.select_for_update().filter(
+        workspace=wanted.workspace, name=wanted.name
+    )
     latest = versions.order_by("-version").first()
     if latest is None:
         wanted.save()

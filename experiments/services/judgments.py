@@ -239,10 +239,10 @@ def _note_orders(workspace: Workspace, games: Sequence[Game]) -> None:
     for game in games:
         shown = _runs_in_tags(tags.get(game.evaluator_run_uid, []))  # type: ignore[arg-type]
         if shown:
-            game.order_shown = shown
-            if game.winner in shown:
-                game.verdict = ("first", "second", "third")[min(shown.index(game.winner), 2)]
-            game.save(update_fields=["order_shown", "verdict"])
+            place = shown.index(game.winner) if game.winner in shown else None
+            verdict = game.verdict if place is None else ("first", "second", "third")[min(place, 2)]
+            # By key: the game may have been replaced by a later score meanwhile.
+            Game.objects.filter(pk=game.pk).update(order_shown=shown, verdict=verdict)
 
 
 def _runs_in_tags(tags: Sequence[str]) -> list[UUID]:

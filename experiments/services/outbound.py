@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import re
 import socket
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +39,8 @@ def check_base_url(field: str, url: str) -> str:
         port = parts.port
     except ValueError as error:
         raise InvalidError(field, "is not an address such as https://host/v1") from error
+    if re.search(r"[\s()<>\"'\\]", url.strip()):
+        raise InvalidError(field, "must not hold blanks, quotes or brackets")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise InvalidError(field, "must begin with https:// or http:// and name a host")
     if parts.username or parts.password or parts.query or parts.fragment:

@@ -11,11 +11,13 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 from django.db import transaction
 
 from experiments.ids import uuid7
-from experiments.models import Dataset, Experiment, Run, RunPayload
+from experiments.models import Comparison, Dataset, Experiment, Order, Run, RunPayload
 from experiments.rawjson import dumps, search_text
+from experiments.services.comparisons import create_comparison
 from experiments.services.datasets import create_dataset
+from experiments.services.evaluators import configure_evaluator
 from experiments.services.examples import NewExample, add_examples
-from tiebreak.accounts.models import Workspace
+from tiebreak.accounts.models import User, Workspace
 
 FOLDER = Path(__file__).resolve().parent.parent / "sample"
 DATASET = "assistant-questions"
@@ -48,6 +50,28 @@ def load_sample(workspace: Workspace, folder: Path = FOLDER) -> Dataset:
     for version in VERSIONS:
         _load_version(dataset, version, sample_lines(version, folder), inputs, ids)
     return dataset
+
+
+def compare_sample(
+    dataset: Dataset, *, swap: bool = False, author: User | None = None
+) -> tuple[Comparison, bool]:
+    """The comparison of the sample's two experiments, and whether it is new and must be started."""
+    names = list(VERSIONS if swap else reversed(VERSIONS))
+    title = " vs ".join(names)
+    found = Comparison.objects.filter(dataset=dataset, name=title).first()
+    if found is not None:
+        return found, False
+    evaluator = configure_evaluator(workspace=dataset.workspace, kind="nearer_by_string_distance")
+    comparison = create_comparison(
+        dataset=dataset,
+        experiments=[dataset.experiments.get(name=name) for name in names],
+        evaluators=[evaluator],
+        order=Order.OFF,
+        name=title,
+        description="Which answer is nearer to the reference, by Levenshtein distance.",
+        author=author,
+    )
+    return comparison, True
 
 
 def _uid(workspace: Workspace, slug: str) -> UUID:

@@ -4,6 +4,18 @@ import os
 import sys
 from collections.abc import Sequence
 
+HELP = """tiebreak: decide which of two LLM systems is better
+
+  tiebreak serve             start the database, the broker, a worker and the web server
+  tiebreak demo              the same, with a sample dataset and a comparison
+  tiebreak compare A B …     compare two experiments of a server; a gate for CI
+  tiebreak prepare           apply migrations (with servers of your own)
+  tiebreak first_steps       print the address of the first run again
+  tiebreak export-workspace  write a workspace into one archive
+  tiebreak import-workspace  read it back
+
+Any other word is a management command of Django; `tiebreak <command> --help` says more."""
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `serve`, `demo`, `compare` or any management command."""
@@ -18,6 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from tiebreak.cli_compare import run as compare
 
         sys.exit(compare(words[1:]))
+    if words in ([], ["help"], ["--help"], ["-h"]):
+        print(HELP)
+        return
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(["tiebreak", *(words or ["help"])])

@@ -127,7 +127,7 @@ def test_it_recovers_a_data_folder_left_by_kill_9(folder: Path, started: list[Se
     second.wait_for("Press Ctrl-C to stop.")
 
 
-def test_a_killed_worker_ends_everything_with_a_message(
+def test_a_killed_worker_is_started_again_and_the_pages_stay(
     folder: Path, started: list[Serving]
 ) -> None:
     serving = Serving("serve", folder / "data", free_port())
@@ -139,8 +139,39 @@ def test_a_killed_worker_ends_everything_with_a_message(
         if b"celery" in Path(f"/proc/{pid}/cmdline").read_bytes()
     )
     os.kill(worker, signal.SIGKILL)
+    serving.wait_for("worker has ended unexpectedly and is started again")
+    eventually(
+        lambda: sum(
+            b"celery" in Path(f"/proc/{pid}/cmdline").read_bytes()
+            for pid in children_of(serving.process.pid)
+        ),
+        20,
+        "another worker",
+    )
+    assert serving.process.poll() is None
+
+
+def test_without_its_database_it_ends_with_a_message(folder: Path, started: list[Serving]) -> None:
+    serving = Serving("serve", folder / "data", free_port())
+    started.append(serving)
+    serving.wait_for("Press Ctrl-C to stop.")
+    os.kill(children_of(serving.process.pid)[0], signal.SIGKILL)
+    assert serving.process.wait(60) == 1
+    assert "PostgreSQL has ended unexpectedly" in serving.text()
+
+
+@pytest.mark.parametrize(
+    ("env", "words"),
+    [
+        ({"TIEBREAK_BROKER_URL": "redis://127.0.0.1:1/0"}, "TIEBREAK_BROKER_URL does not answer"),
+        ({"TIEBREAK_WEB_THREADS": "many"}, "TIEBREAK_WEB_THREADS"),
+    ],
+)
+def test_a_wrong_setting_is_named(folder: Path, env: dict[str, str], words: str) -> None:
+    serving = Serving("serve", folder / "data", free_port(), **env)
     assert serving.process.wait(40) == 1
-    assert "worker has ended unexpectedly" in serving.text()
+    assert words in serving.text()
+    assert "Traceback" not in serving.text()
 
 
 def test_a_taken_port_is_named(folder: Path) -> None:

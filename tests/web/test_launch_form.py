@@ -167,3 +167,14 @@ def test_the_forecast_says_what_so_many_pairs_can_show(
     query = {"experiment_a": str(a.uid), "experiment_b": str(b.uid)}
     address = reverse("comparison_forecast", args=[dataset.uid])
     assert told in client.get(address, query).content.decode()
+
+
+def test_sending_the_form_twice_launches_once(
+    alice_client: Client, dataset: Dataset, pair: tuple[Experiment, Experiment]
+) -> None:
+    page = alice_client.get(reverse("dataset_comparisons", args=[dataset.uid]))
+    launch_id = page.context["form"].initial["launch_id"]
+    targets = {
+        send(alice_client, dataset, **filled(pair, launch_id=launch_id)).url for _ in range(2)
+    }
+    assert len(targets) == Comparison.objects.count() == 1

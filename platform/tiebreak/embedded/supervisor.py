@@ -21,11 +21,15 @@ from pathlib import Path
 from types import FrameType
 from typing import TextIO
 
+import redis
+from pydantic import ValidationError
+
 from tiebreak.embedded.postgres import database_url, start_postgres
 from tiebreak.embedded.processes import Child, StartupError, start, wait_until
 from tiebreak.embedded.valkey import broker_url, start_valkey
 from tiebreak.environment import Environment, kept_secret
 
+MOST_DEATHS_A_MINUTE = 5
 PATIENCE = {"web": 5.0, "worker": 12.0, "Valkey": 5.0, "PostgreSQL": 20.0}
 
 
@@ -44,7 +48,13 @@ def run(words: Sequence[str]) -> int:
         os.environ["TIEBREAK_DATA_DIR"] = options.data
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
-    supervisor = Supervisor(Environment())
+    try:
+        supervisor = Supervisor(Environment())
+    except ValidationError as error:
+        for one in error.errors():
+            name = f"TIEBREAK_{str(one['loc'][0]).upper()}"
+            print(f"tiebreak: {name}: {one['msg']}", file=sys.stderr)
+        return 1
     try:
         supervisor.start(with_sample=options.command == "demo")
         supervisor.watch()
@@ -88,6 +98,7 @@ class Supervisor:
     sockets: Path | None = None
     lock: TextIO | None = None
     began: float = field(default_factory=time.monotonic)
+    deaths: list[float] = field(default_factory=list)
 
     def start(self, *, with_sample: bool) -> None:
         self._prepare_folder()
@@ -138,6 +149,8 @@ class Supervisor:
         kept_secret(self.data)
 
     def _check_port(self) -> None:
+        if not 0 < self.env.port < 65536:
+            raise StartupError(f"The port must be between 1 and 65535, not {self.env.port}.")
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -164,8 +177,20 @@ class Supervisor:
             place = self.sockets / "vk"
             self.children.append(start_valkey(self.data / "valkey", place, self._log("valkey")))
             found["broker_url"] = broker_url(place)
+        self._check_given_services()
         services.write_text(json.dumps(found))
         services.chmod(0o600)
+
+    def _check_given_services(self) -> None:
+        """Servers of one's own must answer before anything is said to be ready."""
+        if self.env.broker_url.startswith(("redis", "unix")):
+            address = self.env.broker_url.replace("redis+socket://", "unix://", 1)
+            try:
+                redis.Redis.from_url(
+                    address.replace("virtual_host=", "db="), socket_timeout=5
+                ).ping()
+            except (redis.RedisError, ValueError) as error:
+                raise StartupError(f"TIEBREAK_BROKER_URL does not answer: {error}") from error
 
     def _log(self, name: str) -> Path:
         return self.data / "logs" / f"{name}.log"
@@ -210,15 +235,24 @@ class Supervisor:
         print(f"  SDK scripts LANGSMITH_ENDPOINT={self.sdk_endpoint}", flush=True)
 
     def watch(self) -> None:
-        """Wait until a server dies, which ends everything, or a signal comes."""
+        """Wait for a signal; a dead worker or web server is started again."""
         while True:
-            for child in self.children:
-                if not child.is_alive():
-                    raise StartupError(
-                        f"{child.name} has ended unexpectedly; see {child.log}\n"
-                        f"{child.last_words()}"
-                    )
+            for child in [one for one in self.children if not one.is_alive()]:
+                self._replace(child)
             time.sleep(0.5)
+
+    def _replace(self, child: Child) -> None:
+        """Start a child again, unless it keeps dying or the others cannot live without it."""
+        again = {"worker": self._start_worker, "web": self._start_web}.get(child.name)
+        now = time.monotonic()
+        self.deaths = [moment for moment in self.deaths if now - moment < 60] + [now]
+        if again is None or len(self.deaths) > MOST_DEATHS_A_MINUTE:
+            raise StartupError(
+                f"{child.name} has ended unexpectedly; see {child.log}\n{child.last_words()}"
+            )
+        print(f"{child.name} has ended unexpectedly and is started again", flush=True)
+        self.children.remove(child)
+        again()
 
     def stop(self) -> None:
         """Stop the servers in reverse order, each with a deadline."""

@@ -15,7 +15,7 @@ from evaluators.statistics.verdict import Verdict
 from experiments.models import ComparisonSide, Feedback
 from experiments.queries.comparison_table import Row
 from experiments.queries.outcome_counts import OutcomeCounts
-from experiments.rawjson import dumps_pretty, loads_exact
+from experiments.rawjson import dumps, dumps_pretty, loads_exact
 from experiments.texts import text_of
 from tiebreak.web.address import with_changes
 
@@ -126,6 +126,12 @@ def row_link(row: Row, query: QueryDict) -> str:
 
 
 @register.filter
+def chip_text(value: Any) -> str:
+    """A metadata value as text: texts as they are, the rest as JSON."""
+    return value if isinstance(value, str) else dumps(value)
+
+
+@register.filter
 def get(mapping: Mapping[str, Any], key: str) -> Any:
     """The value of a key, None without it."""
     return mapping.get(key)
@@ -139,9 +145,10 @@ def last_line(text: str) -> str:
 
 @register.filter
 def score_label(feedback: Feedback) -> str:
-    """A score as it was sent, else the value."""
+    """A score as it was sent, long fractions cut for reading; else the value."""
     if feedback.score_text is not None:
-        return feedback.score_text
+        whole = len(feedback.score_text) <= 8 or feedback.score is None
+        return feedback.score_text if whole else f"{feedback.score:.4g}"
     return text_of(feedback.value) or "–"
 
 

@@ -25,7 +25,7 @@ from experiments.queries.comparison_table import (
 )
 from experiments.queries.corrections import corrections_of
 from experiments.queries.games import games_of
-from experiments.queries.outcome_counts import OutcomeCounts, counts_by_split
+from experiments.queries.outcome_counts import OutcomeCounts, counts_by_split, repeated_in
 from experiments.queries.progress import progress_of
 from experiments.queries.verdict_card import verdict_of
 from experiments.services import jobs
@@ -133,6 +133,7 @@ def _judged(
 ) -> dict[str, Any]:
     evaluator.comparison = comparison
     choices = Choices.of(query)
+    repeated = bool(repeated_in([comparison.pk]))
     by_split = counts_by_split(evaluator)
     everything = by_split.get("", OutcomeCounts())
     counts, more = by_split.get(choices.split, OutcomeCounts()), False
@@ -149,7 +150,8 @@ def _judged(
         "counts": counts,
         "everything": everything,
         "more": more,
-        "verdict": verdict_of(comparison, evaluator, everything),
+        "verdict": verdict_of(comparison, evaluator, everything, repeated=repeated),
+        "repeated": repeated,
         "correction": corrections_of(comparison.dataset).get(evaluator.pk),
         "progress": progress_of(comparison.job) if comparison.job else None,
         "segments": _segments(query, choices, counts),

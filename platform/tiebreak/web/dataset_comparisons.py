@@ -15,7 +15,7 @@ from experiments.errors import InvalidError
 from experiments.models import Comparison, ComparisonEvaluator, Dataset
 from experiments.queries.comparison_list import comparisons_of
 from experiments.queries.corrections import corrections_of
-from experiments.queries.outcome_counts import OutcomeCounts, all_counts
+from experiments.queries.outcome_counts import OutcomeCounts, all_counts, repeated_in
 from experiments.queries.progress import Progress, progress_of
 from experiments.queries.verdict_card import verdict_of
 from tiebreak import access
@@ -88,10 +88,13 @@ def comparisons_page(
 def _lines(comparisons: Sequence[Comparison]) -> list[Line]:
     firsts = [next(iter(row.evaluators.all())) for row in comparisons if row.evaluators.all()]
     counts = all_counts(firsts)
-    return [_line(row, counts) for row in comparisons]
+    repeated = repeated_in(row.pk for row in comparisons)
+    return [_line(row, counts, row.pk in repeated) for row in comparisons]
 
 
-def _line(comparison: Comparison, counts: dict[int, dict[str, OutcomeCounts]]) -> Line:
+def _line(
+    comparison: Comparison, counts: dict[int, dict[str, OutcomeCounts]], repeated: bool
+) -> Line:
     evaluators = list(comparison.evaluators.all())
     found = counts.get(evaluators[0].pk, {}).get("") if evaluators else None
     job = comparison.job
@@ -99,6 +102,8 @@ def _line(comparison: Comparison, counts: dict[int, dict[str, OutcomeCounts]]) -
         comparison=comparison,
         evaluators=evaluators,
         counts=found or OutcomeCounts(),
-        verdict=verdict_of(comparison, evaluators[0], found) if found else None,
+        verdict=(
+            verdict_of(comparison, evaluators[0], found, repeated=repeated) if found else None
+        ),
         progress=progress_of(job) if job and job.is_open else None,
     )

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django import forms
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
@@ -26,7 +27,8 @@ from experiments.queries.dataset_pages import (
 from experiments.queries.experiment_pages import experiment_page
 from experiments.services.datasets import create_dataset, what_goes_with
 from experiments.services.deletion import delete_dataset
-from experiments.services.sample import load_sample
+from experiments.services.sample import compare_sample, load_sample
+from experiments.tasks import start_job
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.address import number, with_changes
@@ -105,9 +107,13 @@ def dataset_create(request: HtmxHttpRequest) -> HttpResponse:
 @require_POST
 @needs(Role.EDITOR)
 def sample_load(request: HtmxHttpRequest) -> HttpResponse:
-    """Load the sample dataset with its two experiments."""
+    """Load the sample dataset with its two experiments, and have them compared."""
     dataset = load_sample(request.workspace)
-    return HttpResponseRedirect(reverse("dataset_comparisons", args=[dataset.uid]))
+    with transaction.atomic():
+        comparison, is_new = compare_sample(dataset, author=request.user)
+        if is_new and comparison.job:
+            start_job(comparison.job)
+    return HttpResponseRedirect(reverse("comparison_detail", args=[comparison.uid]))
 
 
 @require_GET
@@ -115,7 +121,7 @@ def sample_load(request: HtmxHttpRequest) -> HttpResponse:
 def dataset_detail(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     """The tab of examples, as they are or as they stood at a moment."""
     dataset = access.dataset(request.workspace, uid)
-    as_of = _moment(dataset, request.GET.get("ver", ""))
+    as_of = _moment(dataset, request.GET.get("ver", "").replace("\x00", ""))
     split, q = request.GET.get("split", "").replace("\x00", ""), search_of(request)
     page = example_page(dataset, q=q, split=split, as_of=as_of, **place_of(request))
     context = {

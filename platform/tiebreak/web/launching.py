@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django import forms
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -53,6 +53,8 @@ class LaunchForm(forms.Form):
     name = forms.CharField(label="Name", max_length=400, required=False)
     description = forms.CharField(label="Description", max_length=2000, required=False)
     metadata = forms.CharField(label="Metadata", required=False, max_length=20_000)
+    # Made with the form, so that sending it twice launches once.
+    launch_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, dataset: Dataset, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -98,6 +100,11 @@ class LaunchForm(forms.Form):
             self.add_error("experiment_b", "B must differ from A.")
         return cleaned
 
+    def launched_before(self) -> Comparison | None:
+        """The comparison that this very form has launched already."""
+        rows = Comparison.objects.filter(dataset=self.dataset)
+        return rows.filter(uid=self.cleaned_data["launch_id"] or uuid4()).first()
+
     def launch(self, author: Any) -> Comparison:
         """Create the comparison; raises InvalidError for what only the domain can see."""
         cleaned = self.cleaned_data
@@ -114,6 +121,7 @@ class LaunchForm(forms.Form):
             description=cleaned["description"] or None,
             metadata=cleaned["metadata"],
             author=author,
+            uid=cleaned["launch_id"],
         )
 
     def _evaluator(self) -> Evaluator:
@@ -189,7 +197,7 @@ def _first_choice(dataset: Dataset, data: QueryDict) -> dict[str, str]:
     ]
     a = data.get("a") or next((uid for uid in newest if uid != data.get("b")), "")
     b = data.get("b") or next((uid for uid in newest if uid != a), "")
-    return {"experiment_a": a, "experiment_b": b}
+    return {"experiment_a": a, "experiment_b": b, "launch_id": str(uuid4())}
 
 
 @require_GET
@@ -201,8 +209,19 @@ def launch_forecast(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     return render(request, "comparisons/forecast.html", context)
 
 
-@transaction.atomic
 def start(form: LaunchForm, author: Any) -> Comparison:
+    """Launch once, however often the form is sent."""
+    try:
+        return form.launched_before() or _start(form, author)
+    except IntegrityError:
+        launched = form.launched_before()
+        if launched is None:
+            raise
+        return launched
+
+
+@transaction.atomic
+def _start(form: LaunchForm, author: Any) -> Comparison:
     comparison = form.launch(author)
     assert comparison.job is not None
     start_job(comparison.job)

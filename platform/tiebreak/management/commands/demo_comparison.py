@@ -7,12 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from experiments.models import Comparison, Dataset, Job, Order
+from experiments.models import Comparison, Dataset, Job
 from experiments.queries.outcome_counts import OutcomeCounts, outcome_counts
 from experiments.queries.verdict_card import verdict_of
-from experiments.services.comparisons import create_comparison
-from experiments.services.evaluators import configure_evaluator
-from experiments.services.sample import VERSIONS, load_sample
+from experiments.services.sample import compare_sample, load_sample
 from experiments.tasks import start_job
 from tiebreak.accounts.models import Role, User, Workspace
 from tiebreak.accounts.services import create_administrator, create_api_key
@@ -59,24 +57,9 @@ class Command(BaseCommand):
         return environment().data_path / "demo-sign-in.txt"
 
     def _comparison(self, dataset: Dataset, *, swap: bool) -> Comparison:
-        names = list(VERSIONS if swap else reversed(VERSIONS))
-        title = " vs ".join(names)
-        found = Comparison.objects.filter(dataset=dataset, name=title).first()
-        if found is not None:
-            return found
-        evaluator = configure_evaluator(
-            workspace=dataset.workspace, kind="nearer_by_string_distance"
-        )
-        comparison = create_comparison(
-            dataset=dataset,
-            experiments=[dataset.experiments.get(name=name) for name in names],
-            evaluators=[evaluator],
-            order=Order.OFF,
-            name=title,
-            description="Which answer is nearer to the reference, by Levenshtein distance.",
-        )
-        assert comparison.job is not None
-        start_job(comparison.job)
+        comparison, is_new = compare_sample(dataset, swap=swap)
+        if is_new and comparison.job:
+            start_job(comparison.job)
         return comparison
 
     def _wait(self, comparison: Comparison) -> OutcomeCounts:
