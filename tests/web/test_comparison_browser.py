@@ -135,3 +135,18 @@ def test_it_works_without_scripts(alice_page: Page, judged: Comparison) -> None:
     page.locator(".row-link").first.click()
     expect(page.locator(".drawer")).to_contain_text("alpha 0")
     plain.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["/datasets", "/settings/keys", "/settings/members", "/experiments"]
+)
+def test_no_page_scrolls_sideways_at_400_pixels(
+    alice_page: Page, judged: Comparison, api_key: str, path: str
+) -> None:
+    alice_page.set_viewport_size({"width": 400, "height": 800})
+    for address in (path, f"/datasets/{judged.dataset.uid}/pairwise"):
+        alice_page.goto(address)
+        widths = alice_page.evaluate(
+            "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        )
+        assert widths[0] <= widths[1], address
