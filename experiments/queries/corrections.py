@@ -9,6 +9,7 @@ from django.db.models import Q, Sum
 from evaluators.statistics import OPS
 from evaluators.statistics.wording import p_text
 from experiments.models import ComparisonEvaluator, Dataset, Job, Outcome
+from experiments.queries.outcome_counts import examples_won, repeated_in
 
 OPEN = (Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED)
 
@@ -32,22 +33,26 @@ class Correction:
 
 
 def corrections_of(dataset: Dataset) -> dict[int, Correction]:
-    """By evaluator of a comparison, in one query; empty while there is only one to look at.
+    """By evaluator of a comparison, in three queries; empty while there is only one to look at.
 
     What is still being judged, and what has no decided row, is no part of the family.
     """
-    rows = (
+    rows = list(
         ComparisonEvaluator.objects.filter(comparison__dataset=dataset)
         .exclude(comparison__job__state__in=OPEN)
         .filter(deltas__judge="", deltas__split="")
         .order_by("pk")
-        .values_list("pk")
+        .values_list("pk", "comparison")
         .annotate(
             a=Sum("deltas__amount", filter=Q(deltas__outcome=Outcome.A), default=0),
             b=Sum("deltas__amount", filter=Q(deltas__outcome=Outcome.B), default=0),
         )
     )
-    tested = {pk: OPS["sign_test"](wins=a, losses=b)["p_value"] for pk, a, b in rows}
+    wins = {pk: (a, b) for pk, _, a, b in rows}
+    repeated = repeated_in(comparison for _, comparison, _, _ in rows)
+    again = [pk for pk, comparison, _, _ in rows if comparison in repeated]
+    wins |= {pk: (a, b) for pk, (a, b, _) in examples_won(again).items()}
+    tested = {pk: OPS["sign_test"](wins=a, losses=b)["p_value"] for pk, (a, b) in wins.items()}
     family = {pk: p for pk, p in tested.items() if p is not None}
     if len(family) < 2:
         return {}

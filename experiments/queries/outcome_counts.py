@@ -57,16 +57,18 @@ def outcome_counts(
 
 
 EXAMPLES = """
-SELECT count(*) FILTER (WHERE lead > 0), count(*) FILTER (WHERE lead < 0),
+SELECT evaluator_id, count(*) FILTER (WHERE lead > 0), count(*) FILTER (WHERE lead < 0),
        count(*) FILTER (WHERE lead = 0)
 FROM (
-    SELECT sum((judgment.outcome = 'a')::int - (judgment.outcome = 'b')::int) AS lead
+    SELECT judgment.evaluator_id,
+           sum((judgment.outcome = 'a')::int - (judgment.outcome = 'b')::int) AS lead
     FROM experiments_judgment judgment
     JOIN experiments_pair pair ON pair.id = judgment.pair_id
-    WHERE judgment.evaluator_id = %s AND judgment.judge = ''
+    WHERE judgment.evaluator_id = ANY(%s) AND judgment.judge = ''
       AND judgment.outcome IN ('a', 'b', 'tie', 'both_good', 'both_bad')
-    GROUP BY pair.example_uid
+    GROUP BY judgment.evaluator_id, pair.example_uid
 ) example
+GROUP BY evaluator_id
 """
 
 
@@ -77,15 +79,20 @@ def repeated_in(comparison_ids: Iterable[int]) -> set[int]:
 
 
 def counts_by_example(evaluator: ComparisonEvaluator, counts: OutcomeCounts) -> OutcomeCounts:
-    """Wins and ties of examples: who won most of an example's repetitions won the example.
+    """The same counts with wins and ties of examples in place of those of pairs."""
+    a, b, ties = examples_won([evaluator.pk]).get(evaluator.pk, (0, 0, 0))
+    return replace(counts, a=a, b=b, tie=ties, both_good=0, both_bad=0)
+
+
+def examples_won(evaluator_ids: list[int]) -> dict[int, tuple[int, int, int]]:
+    """Examples won by A, by B, and even, by evaluator; most of its repetitions win an example.
 
     Repetitions of one example are not independent; counted one by one they would make a verdict
     look surer than it is.
     """
     with connection.cursor() as cursor:
-        cursor.execute(EXAMPLES, [evaluator.pk])
-        a, b, ties = cursor.fetchone()
-    return replace(counts, a=a, b=b, tie=ties, both_good=0, both_bad=0)
+        cursor.execute(EXAMPLES, [evaluator_ids])
+        return {evaluator: (a, b, ties) for evaluator, a, b, ties in cursor.fetchall()}
 
 
 def counts_by_split(evaluator: ComparisonEvaluator, *, judge: str = "") -> dict[str, OutcomeCounts]:

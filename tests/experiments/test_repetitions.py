@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from experiments.queries.corrections import corrections_of
 from experiments.queries.outcome_counts import outcome_counts
 from experiments.queries.verdict_card import verdict_of
 from tests.factories import (
@@ -41,3 +42,18 @@ def test_the_verdict_counts_examples_not_repetitions(
     page = client.get(reverse("comparison_detail", args=[comparison.uid])).content.decode()
     assert "counts each example once" in page
     assert "9 pairs" in page
+
+
+def test_corrected_p_values_count_examples_too(workspace: Workspace) -> None:
+    dataset = make_dataset(workspace, ["r1", "r2"])
+    a, b = make_experiment(dataset, ["x"] * 2), make_experiment(dataset, ["y"] * 2)
+    for uid in example_ids(dataset):
+        for _ in range(4):
+            make_run(a, uid, "x")
+            make_run(b, uid, "y")
+    comparisons = [make_comparison(a, b) for _ in range(2)]
+    for comparison in comparisons:
+        judge(comparison, ["a"] * 10)
+    corrections = corrections_of(dataset)
+    assert {found.p_value for found in corrections.values()} == {0.5}
+    assert {found.adjusted_p for found in corrections.values()} == {1.0}
