@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import override_settings
+from pytest_django.plugin import DjangoDbBlocker
 
 from experiments.models import Comparison
 from tests.engine.processes import Worker
@@ -52,6 +54,17 @@ def comparison(workspace: Workspace) -> Comparison:
     a = make_experiment(dataset, ["4", "Paris", "green"], name="system a")
     b = make_experiment(dataset, ["5", "London", "blue"], name="system b")
     return make_comparison(a, b)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """The test database; what killed processes left connected is cut off before it is dropped."""
+    yield
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 @pytest.fixture(scope="module")
