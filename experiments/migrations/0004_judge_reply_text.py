@@ -4,15 +4,14 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('experiments', '0003_run_opened'),
+        ("experiments", "0003_run_opened"),
     ]
 
     operations = [
         migrations.AlterField(
-            model_name='judgereply',
-            name='text',
-            field=models.TextField(help_text='JSON: text as answered, finish_reason'),
+            model_name="judgereply",
+            name="text",
+            field=models.TextField(help_text="JSON: text as answered, finish_reason"),
         ),
     ]

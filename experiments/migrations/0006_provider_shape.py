@@ -4,20 +4,21 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('experiments', '0005_sharing_and_annotation'),
+        ("experiments", "0005_sharing_and_annotation"),
     ]
 
     operations = [
         migrations.AddField(
-            model_name='provider',
-            name='max_tokens',
-            field=models.PositiveIntegerField(help_text='longest reply; empty: no limit', null=True),
+            model_name="provider",
+            name="max_tokens",
+            field=models.PositiveIntegerField(
+                help_text="longest reply; empty: no limit", null=True
+            ),
         ),
         migrations.AddField(
-            model_name='provider',
-            name='structured',
-            field=models.BooleanField(default=False, help_text='the server keeps to a JSON schema'),
+            model_name="provider",
+            name="structured",
+            field=models.BooleanField(default=False, help_text="the server keeps to a JSON schema"),
         ),
     ]

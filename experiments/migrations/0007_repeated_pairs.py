@@ -4,18 +4,21 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('experiments', '0006_provider_shape'),
+        ("experiments", "0006_provider_shape"),
     ]
 
     operations = [
         migrations.AlterModelOptions(
-            name='comparisonevaluator',
-            options={'ordering': ['key']},
+            name="comparisonevaluator",
+            options={"ordering": ["key"]},
         ),
         migrations.AddIndex(
-            model_name='pair',
-            index=models.Index(condition=models.Q(('repetition__gt', 0)), fields=['comparison'], name='pair_repeated'),
+            model_name="pair",
+            index=models.Index(
+                condition=models.Q(("repetition__gt", 0)),
+                fields=["comparison"],
+                name="pair_repeated",
+            ),
         ),
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -20,7 +19,8 @@ from experiments.services.subjects import Answer, Work, record_pairs, record_run
 log = logging.getLogger(__name__)
 Value = TypeVar("Value")
 
-FLUSH_SECONDS = 0.1
+POLL_SECONDS = 0.003
+FLUSH_SECONDS = 0.5
 TROUBLE_SECONDS = 1.0
 
 
@@ -47,6 +47,8 @@ class Ledger:
         self.lane = lane
         self.subject = subject
         self.database = database
+        # Of its own, so that a reply, whose slot waits for it, never queues behind verdicts.
+        self.replies = LaneDatabase()
         self.finished: list[tuple[Work, list[Answer]]] = []
         self.arrived: list[tuple[Asked, asyncio.Future[int]]] = []
 
@@ -60,17 +62,23 @@ class Ledger:
         """Take in what has come to a verdict; it is committed with the next flush."""
         self.finished.append((work, answers))
 
-    async def write_for_ever(self, wake: asyncio.Event) -> None:
-        """Commit what comes in; while the database is away, keep it and try again."""
-        last = time.monotonic()
+    async def store_for_ever(self) -> None:
+        """Commit replies as they come; while the database is away, keep them and try again."""
         while True:
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(POLL_SECONDS)
             if self.arrived:
                 await self._store_arrived()
-            if self.finished and time.monotonic() - last > FLUSH_SECONDS:
+
+    async def settle_for_ever(self, wake: asyncio.Event) -> None:
+        """Commit verdicts in bulk, and wake who waits for room."""
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            if self.finished:
                 await self._flush_patiently()
-                last = time.monotonic()
                 wake.set()
+
+    def close(self) -> None:
+        self.replies.close()
 
     async def _flush_patiently(self) -> None:
         try:
@@ -84,7 +92,7 @@ class Ledger:
         asked = [item for item, _ in batch]
         workspace = self.subject.job.workspace_id
         try:
-            keys = await self.database.run(store_replies, workspace, asked)
+            keys = await self.replies.run(store_replies, workspace, asked)
         except Error as error:
             log.warning("Replies wait for the database: %s", error)
             self.arrived = batch + self.arrived

@@ -90,6 +90,7 @@ class Turn:
         try:
             asyncio.run(self._run())
         finally:
+            self.ledger.close()
             self.database.close()
         token = lanes.hand_over(self.lane)
         for job in Job.objects.filter(pk=self.job.pk):
@@ -103,7 +104,11 @@ class Turn:
         if tools is None:
             return
         self.tools = tools
-        loops = (self._heartbeat(), self.ledger.write_for_ever(self.wake))
+        loops = (
+            self._heartbeat(),
+            self.ledger.store_for_ever(),
+            self.ledger.settle_for_ever(self.wake),
+        )
         helpers = [asyncio.create_task(loop) for loop in loops]
         try:
             await self._claim_until_done()
