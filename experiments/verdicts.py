@@ -7,7 +7,6 @@ from uuid import UUID
 from experiments.models import Outcome
 
 FAILED = "failed"
-EVEN = {"tie", "both_good", "both_bad"}
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,6 @@ class Slice(Generic[Row]):
     older: str
 
 
-def page_by_id(rows: QuerySet[Row], *, size: int, after: str = "", before: str = "") -> Slice[Row]:
-    """Rows in the order of their primary key."""
-    return _page(rows, ("pk",), False, str, _whole, size, after, before)
-
-
 def page_by_time(
     rows: QuerySet[Row], field: str, *, size: int, after: str = "", before: str = ""
 ) -> Slice[Row]:
@@ -67,10 +62,6 @@ def _beyond(keys: tuple[str, ...], place: tuple[Any, ...], side: str) -> Q:
     if len(keys) > 1:
         condition |= Q(**{keys[0]: place[0], f"{keys[1]}__{side}": place[1]})
     return condition
-
-
-def _whole(text: str) -> tuple[int] | None:
-    return (int(text),) if text.isdigit() and len(text) < 19 else None
 
 
 def _moment(text: str) -> tuple[datetime, int] | None:

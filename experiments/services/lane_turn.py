@@ -260,16 +260,16 @@ class Turn:
         """Prolong the lease and hear whether to go on; a database that is away is asked again."""
         while True:
             try:
-                standing = await self.database.run(self._report)
+                goes_on = await self.database.run(self._report)
             except Error as error:
                 log.warning("No heartbeat: %s", error)
             else:
-                self.may_ask = self.may_ask and standing.may_ask
+                self.may_ask = self.may_ask and goes_on
             if not self.may_ask:
                 self.wake.set()
             await asyncio.sleep(HEARTBEAT_SECONDS)
 
-    def _report(self) -> lanes.Standing:
+    def _report(self) -> bool:
         return lanes.report(self.lane, lease=self.lease)
 
     async def _wind_down(self) -> None:

@@ -37,14 +37,6 @@ class Claimed:
     attempts: int
 
 
-@dataclass(frozen=True)
-class Standing:
-    """What a lane learns when it reports: may it go on, and is there work later?"""
-
-    is_ours: bool
-    may_ask: bool
-
-
 def open_lanes(job: Job) -> Sequence[Lane]:
     """Lanes that together are as wide as the job allows, with fresh tokens."""
     count = ceil(job.max_concurrency / LANE_WIDTH)
@@ -76,12 +68,12 @@ def take_lane(lane_id: int, token: UUID, *, owner: str, lease: timedelta) -> Lan
     return Lane.objects.select_related("job").get(pk=lane_id) if taken else None
 
 
-def report(lane: Lane, *, lease: timedelta) -> Standing:
-    """Heartbeat: prolong the lease, and learn whether to go on."""
+def report(lane: Lane, *, lease: timedelta) -> bool:
+    """Heartbeat: prolong the lease, and say whether this lane may ask on."""
     moment = timezone.now()
     ours = Lane.objects.filter(pk=lane.pk, token=lane.token).update(lease_until=moment + lease)
     running = Job.objects.filter(pk=lane.job_id, state=Job.State.RUNNING).update(touched_at=moment)
-    return Standing(bool(ours), bool(ours and running))
+    return bool(ours and running)
 
 
 def claim(lane: Lane, count: int) -> list[Claimed]:

@@ -114,8 +114,6 @@ def interval_axis(verdict: Verdict) -> dict[str, Any]:
         "rate": f"{rate * 10:.1f}",
         "text": f"{low:.1f}–{high:.1f}%",
         "label": f"A's share {rate:.1f}%, 95% interval {low:.1f} to {high:.1f}%",
-        "label_at": f"{min(900, max(110, rate * 10)):.1f}",
-        "half_label": abs(rate - 50) > 14,
     }
 
 
