@@ -62,13 +62,13 @@ class ExactMatchStringEvaluator(StringEvaluator):
         return {"score": int(self._form(prediction) == self._form(reference))}
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
-        if self._steps:
+        # Rows of a batch are alike: whether an input is worth its warning, the first tells.
+        if self._steps or not rows or "input" in rows[0]:
             return Evaluator._evaluate_rows(self, rows)
         try:
-            results = _equalities(rows)
+            return _equalities(rows)
         except (KeyError, _Missing):
             return Evaluator._evaluate_rows(self, rows)
-        return results if len(results) == len(rows) else Evaluator._evaluate_rows(self, rows)
 
 
 class _Missing(Exception):
@@ -76,21 +76,25 @@ class _Missing(Exception):
 
 
 def _equalities(rows: Sequence[Row]) -> list[Result]:
-    """The results of rows with a reference and without an input; fewer if one has an input."""
-    # No call per row: more than half of the time then goes into making the results.
+    """The results of rows that have a reference."""
+    # No call of ours per row: most of the time then goes into making the results.
+    equal, unequal = _EQUAL.copy, _UNEQUAL.copy
     return [
-        {"score": 1}
+        equal()
         if (wanted := row["reference"]) == row["prediction"] and wanted is not None
-        else {"score": 0}
+        else unequal()
         if wanted is not None
         else _no_reference()
         for row in rows
-        if "input" not in row
     ]
 
 
 def _no_reference() -> Result:
     raise _Missing
+
+
+_EQUAL: Result = {"score": 1}
+_UNEQUAL: Result = {"score": 0}
 
 
 @evaluator("token_overlap")

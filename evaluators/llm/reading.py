@@ -35,6 +35,9 @@ _REFUSAL = re.compile(
     r"\b(?:i'?m sorry|i am sorry|i apologi[sz]e|i cannot|i can'?t|i can not|i won'?t|unable to)\b",
     re.I,
 )
+# After "Correct:" this makes the word the name of a field, not its value.
+_FIELD_NAME = re.compile(r"\s*(?:yes|no|true|false)\b[\s.!]*(?:\n|\Z)", re.I)
+_RANGE = re.compile(r"[\s*_`]{0,4}(?:[–—~-]|to\b|or\b)[\s*_`]{0,4}\d")
 # Searching for objects stops after so many opening braces; replies are short.
 _MOST_BRACES = 500
 
@@ -119,8 +122,12 @@ def _last(plain: Clean, scale: Scale) -> Found | None:
     if brackets or objects:
         return _last_shaped([*brackets, *objects])
     strong = [*_labelled(text, scale), *_alone(text, scale), *_rated(text, scale)]
-    weak = [] if strong else [*_opening(text, scale), *_closing(text, scale)]
-    return max([*strong, *weak], key=lambda one: one.end, default=None)
+    # Beside an explicit verdict a last word counts only if it is written as one.
+    closing = [
+        one for one in _closing(text, scale) if not strong or text[one.start : one.end].isupper()
+    ]
+    found = [*strong, *_opening(text, scale), *closing]
+    return max(found, key=lambda one: one.end, default=None)
 
 
 def _last_shaped(candidates: list[Found | None]) -> Found | None:
@@ -165,8 +172,10 @@ def _held(value: dict[Any, Any], scale: Scale) -> tuple[Verdict | None] | None:
 
 def _labelled(text: str, scale: Scale) -> Iterator[Found]:
     for match in re.finditer(rf"{_LABELLED}({scale.word})(?![\w'’]|\s*[%/])", text, re.I):
-        if not _is_article(match[1], text[match.end() :]):
-            yield Found(scale.meaning(match[1]), match.start(1), match.end(1))
+        rest = text[match.end() :]
+        if not _is_article(match[1], rest):
+            verdict = None if scale.number and _RANGE.match(rest) else scale.meaning(match[1])
+            yield Found(verdict, match.start(1), match.end(1))
 
 
 def _is_article(word: str, rest: str) -> bool:
@@ -194,7 +203,7 @@ def _rated(text: str, scale: Scale) -> Iterator[Found]:
 
 def _opening(text: str, scale: Scale) -> Iterator[Found]:
     match = re.match(rf"[\s*_`\"'(\[#>]*({scale.word})[\s*_`\"')\]]*[,.:;!–—-]", text, re.I)
-    if match and not scale.number:
+    if match and not scale.number and not _FIELD_NAME.match(text[match.end() :]):
         yield Found(scale.meaning(match[1]), match.start(1), match.end(1))
 
 

@@ -51,8 +51,8 @@ def _side(word: str) -> str:
     return "C" if word.casefold() in ("tie", "tied", "draw") else word[-1].upper()
 
 
-def _yes_no(word: str) -> str:
-    return word[0].upper()
+def _yes_no(word: str) -> str | None:
+    return None if word.casefold().startswith("not ") else word[0].upper()
 
 
 def _correctness(word: str) -> str | None:
