@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -23,16 +24,21 @@ class NotJson(ValueError):
     """A text that is not JSON."""
 
 
+class DuplicateKey(NotJson):
+    """A key that stands more than once in an object, where that is not allowed."""
+
+
 class TooDeep(ValueError):
     """JSON nested deeper than is read."""
 
 
-def read_json(text: str, controls: bool = True) -> Any:
+def read_json(text: str, controls: bool = True, unique_keys: bool = False) -> Any:
     """The value of a reply that is JSON, or that holds it in a fence; NotJson otherwise.
 
-    `controls` allows raw control characters in texts, as many models write them.
+    `controls` allows raw control characters in texts, as many models write them. With
+    `unique_keys` an object that has a key twice is not JSON, else the last one counts.
     """
-    decode = _LENIENT if controls else _STRICT
+    decode = _DECODERS[controls, unique_keys]
     trimmed = text.strip(_BLANKS_AND_BACKTICKS)
     try:
         value, end = decode(trimmed, 0)
@@ -41,9 +47,9 @@ def read_json(text: str, controls: bool = True) -> Any:
     return value if end == len(trimmed) else _fenced(text, decode, NotJson(_extra(trimmed, end)))
 
 
-def as_json(value: Any, controls: bool = True) -> Any:
+def as_json(value: Any, controls: bool = True, unique_keys: bool = False) -> Any:
     """A text as JSON, anything else as it is; NotJson for a text that is not JSON."""
-    return read_json(value, controls) if isinstance(value, str) else value
+    return read_json(value, controls, unique_keys) if isinstance(value, str) else value
 
 
 def _fenced(text: str, decode: Callable[[str, int], Any], error: NotJson) -> Any:
@@ -67,10 +73,15 @@ def _extra(text: str, end: int) -> str:
     return f"More text after the value, from character {end} on: {text[end : end + 20]!r}"
 
 
-def _decoder(strict: bool) -> Callable[[str, int], tuple[Any, int]]:
-    quick = json.JSONDecoder(strict=strict, parse_constant=_refuse)
+def _decoder(strict: bool, unique_keys: bool) -> Callable[[str, int], tuple[Any, int]]:
+    pairs = _object_of_unique_keys if unique_keys else None
+    quick = json.JSONDecoder(strict=strict, parse_constant=_refuse, object_pairs_hook=pairs)
     exact = json.JSONDecoder(
-        strict=strict, parse_constant=_refuse, parse_float=_float, parse_int=_int
+        strict=strict,
+        parse_constant=_refuse,
+        parse_float=_float,
+        parse_int=_int,
+        object_pairs_hook=pairs,
     )
 
     def decode(text: str, start: int) -> tuple[Any, int]:
@@ -90,6 +101,16 @@ def _refuse(constant: str) -> Any:
     raise NotJson(f"{constant} is no JSON value.")
 
 
+def _object_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        twice = next(
+            name for name, count in Counter(name for name, _ in pairs).items() if count > 1
+        )
+        raise DuplicateKey(f"The key {twice!r} stands more than once in an object.")
+    return value
+
+
 def _float(digits: str) -> float | Decimal:
     number = float(digits)
     return number if math.isfinite(number) else Decimal(digits)
@@ -99,8 +120,11 @@ def _int(digits: str) -> int | Decimal:
     return int(digits) if len(digits) <= _LONGEST_INT else Decimal(digits)
 
 
-_STRICT = _decoder(strict=True)
-_LENIENT = _decoder(strict=False)
+_DECODERS = {
+    (controls, unique): _decoder(strict=not controls, unique_keys=unique)
+    for controls in (True, False)
+    for unique in (True, False)
+}
 
 
 def may_be_deep(text: str) -> bool:
@@ -130,7 +154,7 @@ def mended(text: str) -> Any:
     body = trimmed[start.start() :] if start else ""
     for end in range(len(body), max(0, len(body) - 2000), -1):
         try:
-            return _LENIENT(body[:end] + _closers(body[:end]), 0)[0]
+            return _DECODERS[True, False](body[:end] + _closers(body[:end]), 0)[0]
         except NotJson:
             continue
     raise NotJson("Nothing in it can be read as JSON.")

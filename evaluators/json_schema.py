@@ -7,16 +7,17 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import import_module
 from typing import Annotated, Any
 
 from evaluators.base import Result, Row, StringEvaluator, row_error
 from evaluators.define import evaluator
 from evaluators.json_reading import NotJson, read_json
-from evaluators.json_values import parsed_prediction
+from evaluators.json_values import UNIQUE_KEYS, parsed_prediction
 from evaluators.kinds import About
 from evaluators.patterns import compiled, within_time
+from evaluators.processes import within_process
 
 _PATTERN_SECONDS = 1.0
 _MOST_ERRORS = 100
@@ -32,6 +33,7 @@ class JsonSchemaEvaluator(StringEvaluator):
     ] = None
     check_formats: Annotated[bool, About("Check formats such as date and email too.")] = False
     allow_partial: Annotated[bool, About("Close what was cut off first.")] = False
+    reject_duplicate_keys: Annotated[bool, UNIQUE_KEYS] = False
 
     def __post_init__(self) -> None:
         self._constant = None if self.schema is None else self._validator(self.schema)
@@ -47,10 +49,10 @@ class JsonSchemaEvaluator(StringEvaluator):
         return self._validated(self._constant or self._validator(reference), prediction)
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
-        known: dict[int, Any] = {}
+        known: dict[int, _Validator] = {}
         return [self._one_of_many(row, known) for row in rows]
 
-    def _one_of_many(self, row: Row, known: dict[int, Any]) -> Result:
+    def _one_of_many(self, row: Row, known: dict[int, _Validator]) -> Result:
         # Within a batch the same object is the same schema: its text is made once.
         schema = row.get("reference")
         validator = known.get(id(schema))
@@ -66,18 +68,18 @@ class JsonSchemaEvaluator(StringEvaluator):
         except Exception as error:
             return row_error(error)
 
-    def _validated(self, validator: Any, prediction: Any) -> Result:
+    def _validated(self, validator: _Validator, prediction: Any) -> Result:
         try:
-            value = parsed_prediction(prediction, self.allow_partial)
+            value = parsed_prediction(prediction, self.allow_partial, self.reject_duplicate_keys)
         except NotJson as error:
             return {"score": 0, "reasoning": f"The prediction is not JSON: {error}"}
-        errors = _errors(validator, value)
+        errors = validator.errors(value)
         if not errors:
             return {"score": 1}
         reasoning = "; ".join(f"{error['path']}: {error['message']}" for error in errors[:5])
         return {"score": 0, "reasoning": reasoning, "errors": errors}
 
-    def _validator(self, schema: Any) -> Any:
+    def _validator(self, schema: Any) -> _Validator:
         return _built(_schema_text(schema), self.check_formats)
 
 
@@ -95,8 +97,36 @@ def _schema_text(schema: Any) -> str:
         raise ValueError(f"The schema is not JSON: {error}") from None
 
 
+@dataclass(frozen=True)
+class _Validator:
+    """A schema that is ready to be used."""
+
+    ready: Any
+    schema_text: str
+    check_formats: bool
+
+    def errors(self, value: Any) -> list[dict[str, str]]:
+        """What is wrong with a value, each with its path."""
+        if self._has_untimed_patterns:
+            return within_process(  # type: ignore[no-any-return]
+                _errors_apart, (self.schema_text, self.check_formats, value), _PATTERN_SECONDS
+            )
+        return _errors(self.ready, value)
+
+    @cached_property
+    def _has_untimed_patterns(self) -> bool:
+        # To tell what is unevaluated, jsonschema matches patterns by itself, without a limit.
+        return '"unevaluatedProperties"' in self.schema_text and (
+            '"patternProperties"' in self.schema_text
+        )
+
+
+def _errors_apart(schema_text: str, check_formats: bool, value: Any) -> list[dict[str, str]]:
+    return _errors(_built(schema_text, check_formats).ready, value)
+
+
 @lru_cache(maxsize=256)
-def _built(schema_text: str, check_formats: bool) -> Any:
+def _built(schema_text: str, check_formats: bool) -> _Validator:
     validators: Any = import_module("jsonschema.validators")
     bundled = import_module("jsonschema_specifications").REGISTRY
 
@@ -114,7 +144,8 @@ def _built(schema_text: str, check_formats: bool) -> Any:
         raise ValueError("The schema is nested too deeply.") from None
     timed = validators.extend(cls, _TIMED)
     checker = cls.FORMAT_CHECKER if check_formats else None
-    return timed(schema, registry=bundled, format_checker=checker)
+    ready = timed(schema, registry=bundled, format_checker=checker)
+    return _Validator(ready, schema_text, check_formats)
 
 
 def _errors(validator: Any, value: Any) -> list[dict[str, str]]:

@@ -14,6 +14,7 @@ from evaluators.columns import text_columns
 from evaluators.define import evaluator
 from evaluators.distances import METRICS, metric_function
 from evaluators.json_reading import (
+    DuplicateKey,
     NotJson,
     TooDeep,
     as_json,
@@ -25,6 +26,7 @@ from evaluators.json_reading import (
 from evaluators.kinds import About
 
 _PARTIAL = About("Close what was cut off instead of calling it no JSON.")
+UNIQUE_KEYS = About("A key that stands twice in an object is no JSON; else the last one counts.")
 # The default metric takes time in the product of the lengths.
 LONGEST = 20_000
 SHORT = 500
@@ -37,12 +39,14 @@ _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 class JsonValidityEvaluator(StringEvaluator):
     """1 if the prediction is JSON, or holds it in a fence, 0 if not."""
 
+    reject_duplicate_keys: Annotated[bool, UNIQUE_KEYS] = False
+
     def _evaluate_strings(
         self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any
     ) -> Result:
         try:
             if isinstance(prediction, str):
-                read_json(prediction, controls=False)
+                read_json(prediction, controls=False, unique_keys=self.reject_duplicate_keys)
             elif prediction is None:
                 raise NotJson("There is no prediction.")
             else:
@@ -55,7 +59,7 @@ class JsonValidityEvaluator(StringEvaluator):
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         columns = text_columns(rows, "prediction")
-        if columns is None:
+        if columns is None or self.reject_duplicate_keys:
             return Evaluator._evaluate_rows(self, rows)
         return self._quickly(columns[0])
 
@@ -90,10 +94,14 @@ def _read_once(reference: str) -> Any:
     return value
 
 
-def parsed_prediction(prediction: Any, allow_partial: bool = False) -> Any:
+def parsed_prediction(
+    prediction: Any, allow_partial: bool = False, unique_keys: bool = False
+) -> Any:
     """A prediction as JSON; NotJson for one that is not."""
     try:
-        value = as_json(prediction)
+        value = as_json(prediction, unique_keys=unique_keys)
+    except DuplicateKey:
+        raise
     except NotJson:
         if not allow_partial:
             raise
@@ -116,6 +124,7 @@ class JsonEqualityEvaluator(StringEvaluator):
         About("Ignore the order of a list at the top, of all lists, or of none."),
     ] = "top"
     allow_partial: Annotated[bool, _PARTIAL] = False
+    reject_duplicate_keys: Annotated[bool, UNIQUE_KEYS] = False
 
     requires_reference = True
 
@@ -128,14 +137,14 @@ class JsonEqualityEvaluator(StringEvaluator):
     ) -> Result:
         wanted = parsed_reference(reference)
         try:
-            found = parsed_prediction(prediction, self.allow_partial)
+            found = parsed_prediction(prediction, self.allow_partial, self.reject_duplicate_keys)
         except NotJson as error:
             return {"score": 0, "reasoning": f"The prediction is not JSON: {error}"}
         return {"score": self._compare(found, wanted)}
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         columns = text_columns(rows, "prediction", "reference")
-        if columns is None or self.operator or self.allow_partial:
+        if columns is None or self.operator or self.allow_partial or self.reject_duplicate_keys:
             return Evaluator._evaluate_rows(self, rows)
         equal = quick_equalities(columns[0], columns[1], self.list_order)
         return [
@@ -241,6 +250,7 @@ class JsonEditDistanceEvaluator(StringEvaluator):
         Callable[[Any], Any] | None, About("Turns a value into its text.", type="python")
     ] = None
     allow_partial: Annotated[bool, _PARTIAL] = False
+    reject_duplicate_keys: Annotated[bool, UNIQUE_KEYS] = False
 
     requires_reference = True
 
@@ -253,7 +263,7 @@ class JsonEditDistanceEvaluator(StringEvaluator):
     ) -> Result:
         wanted = parsed_reference(reference)
         try:
-            found = parsed_prediction(prediction, self.allow_partial)
+            found = parsed_prediction(prediction, self.allow_partial, self.reject_duplicate_keys)
         except NotJson as error:
             return {"score": 1.0, "reasoning": f"The prediction is not JSON: {error}"}
         print_ = self.canonicalize or canonical

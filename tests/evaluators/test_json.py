@@ -216,6 +216,46 @@ def test_it_stops_patterns_of_schemas_that_take_too_long() -> None:
         assert time.monotonic() - start < 5
 
 
+def test_it_stops_patterns_that_tell_what_is_unevaluated() -> None:
+    slow = {"patternProperties": {r"^(a|a)*$": {}}, "unevaluatedProperties": False}
+    quick = {"patternProperties": {"^x-": {}}, "unevaluatedProperties": False}
+    schema = load_evaluator("json_schema_validation")
+    rows: list[dict[str, Any]] = [
+        {"prediction": {"x-a": 1}, "reference": quick},
+        {"prediction": {"y": 1}, "reference": quick},
+    ]
+    assert [row["score"] for row in schema.evaluate_batch(rows)] == [1, 0]
+    start = time.monotonic()
+    [row] = schema.evaluate_batch([{"prediction": {"a" * 60 + "!": 1}, "reference": slow}])
+    assert time.monotonic() - start < 5
+    assert row["error_type"] == "OutOfTime"
+    assert schema.evaluate_batch(rows)[0] == {"score": 1}
+
+
+TWICE = '{"a": 1, "b": {"c": 1, "c": 2}}'
+
+
+@pytest.mark.parametrize(
+    ("name", "reference", "worst"),
+    [
+        ("json_validity", None, 0),
+        ("json_equality", {"a": 1, "b": {"c": 2}}, 0),
+        ("json_edit_distance", {"a": 1, "b": {"c": 2}}, 1.0),
+        ("json_schema_validation", {"type": "object"}, 0),
+    ],
+)
+def test_it_refuses_a_key_twice_if_told_to(name: str, reference: Any, worst: float) -> None:
+    row = {"prediction": TWICE, **({} if reference is None else {"reference": reference})}
+    best = 1 - worst
+    assert load_evaluator(name).evaluate_batch([row])[0]["score"] == best
+    for options in ({}, {} if name == "json_validity" else {"allow_partial": True}):
+        strict = load_evaluator(name, reject_duplicate_keys=True, **options)
+        result = strict.evaluate_batch([row])[0]
+        assert result["score"] == worst
+        assert "'c'" in result["reasoning"]
+        assert strict.evaluate_strings(**row) == result
+
+
 def test_it_builds_one_validator_for_one_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     from jsonschema.validators import Draft202012Validator
 
