@@ -60,6 +60,7 @@ from evaluators.llm import (
     principles,
 )
 from evaluators.llm.fallback import with_retries
+from evaluators.llm.prices import list_price, with_prices
 from evaluators.nearer import (
     BetterScoreWins,
     NearerByStringDistance,
@@ -74,6 +75,7 @@ from evaluators.registry import (
     load_evaluator,
     load_evaluators,
 )
+from evaluators.run_info import RunInfo
 from evaluators.text import ExactMatchStringEvaluator, TokenOverlapEvaluator
 from evaluators.trajectory_base import AgentTrajectoryEvaluator
 
@@ -120,6 +122,7 @@ __all__ = [
     "Reply",
     "Result",
     "Row",
+    "RunInfo",
     "ScoreStringEvalChain",
     "Setting",
     "StringDistance",
@@ -134,11 +137,13 @@ __all__ = [
     "available",
     "evaluator",
     "kind",
+    "list_price",
     "load_evaluator",
     "load_evaluators",
     "principle",
     "principles",
     "row_error",
     "with_fallbacks",
+    "with_prices",
     "with_retries",
 ]

@@ -17,6 +17,7 @@ from evaluators.base import (
 from evaluators.columns import text_columns
 from evaluators.define import evaluator
 from evaluators.kinds import About
+from evaluators.run_info import with_run_info
 from evaluators.texts import nfc
 
 
@@ -121,7 +122,7 @@ class StringDistanceEvalChain(_Distance, StringEvaluator):
     def _evaluate_strings(
         self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any
     ) -> Result:
-        return self.measure(prediction, reference)
+        return with_run_info(self.measure(prediction, reference), kwargs)
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         return self._measure_rows(rows, "prediction", "reference")
@@ -146,7 +147,7 @@ class PairwiseStringDistanceEvalChain(_Distance, PairwiseStringEvaluator):
         input: Any = None,
         **kwargs: Any,
     ) -> Result:
-        return self.measure(prediction, prediction_b)
+        return with_run_info(self.measure(prediction, prediction_b), kwargs)
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         return self._measure_rows(rows, "prediction", "prediction_b")

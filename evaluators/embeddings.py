@@ -18,6 +18,7 @@ from evaluators.base import (
 )
 from evaluators.define import evaluator
 from evaluators.kinds import About
+from evaluators.run_info import with_run_info
 from evaluators.texts import as_text
 from evaluators.vectors import METRICS, Embedder, distances, vector
 
@@ -52,7 +53,7 @@ class _EmbeddingDistance(Evaluator):
         result = self._measure_rows([row])[0]
         if isinstance(result, Exception):
             raise result
-        return result
+        return with_run_info(result, row)
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         checked = [self._refusal(row) for row in rows]
@@ -62,7 +63,10 @@ class _EmbeddingDistance(Evaluator):
         except Exception as error:
             measured = iter([error] * len(sound))
         results = [next(measured) if error is None else error for error in checked]
-        return [row_error(one) if isinstance(one, Exception) else one for one in results]
+        return [
+            row_error(one) if isinstance(one, Exception) else with_run_info(one, row)
+            for one, row in zip(results, rows, strict=True)
+        ]
 
     def _refusal(self, row: Row) -> Exception | None:
         try:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evaluators.errors import ModelError
 from evaluators.llm.adapters import as_model
-from evaluators.llm.models import Prompt, Reply
+from evaluators.llm.models import Prompt, Reply, acomplete, complete
 from evaluators.llm.retries import Retrying, may_be_answered_elsewhere
 
 
@@ -24,23 +24,28 @@ class FallbackModel:
             raise ValueError("Fallbacks need at least one model.")
         self.models = [as_model(model) for model in models]
 
-    def complete(self, prompt: Prompt) -> Reply:
+    @property
+    def structured(self) -> bool:
+        """Whether one of them keeps to a JSON schema."""
+        return any(getattr(model, "structured", False) for model in self.models)
+
+    def complete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The reply to a prompt; the last error if nobody answers."""
         for model in self.models[:-1]:
             try:
-                return model.complete(prompt)
+                return complete(model, prompt, schema)
             except ModelError as error:
                 _pass_on(error)
-        return self.models[-1].complete(prompt)
+        return complete(self.models[-1], prompt, schema)
 
-    async def acomplete(self, prompt: Prompt) -> Reply:
+    async def acomplete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The async twin of `complete`."""
         for model in self.models[:-1]:
             try:
-                return await model.acomplete(prompt)
+                return await acomplete(model, prompt, schema)
             except ModelError as error:
                 _pass_on(error)
-        return await self.models[-1].acomplete(prompt)
+        return await acomplete(self.models[-1], prompt, schema)
 
 
 def _pass_on(error: ModelError) -> None:

@@ -12,9 +12,10 @@ from evaluators.base import Evaluator, Result, Row
 from evaluators.errors import UnreadableReply
 from evaluators.kinds import About
 from evaluators.llm.adapters import as_model
-from evaluators.llm.models import Message, Prompt, Reply
+from evaluators.llm.models import Message, Prompt, Reply, acomplete, complete
 from evaluators.llm.prompting import fenced, fill, prompt_file, variables
 from evaluators.llm.scales import Scale
+from evaluators.run_info import with_run_info
 
 _CALLS_AT_ONCE = 8
 
@@ -92,15 +93,14 @@ class Judged(Evaluator):
     def ask(self, **arguments: Any) -> Result:
         """Build the prompt, ask the model, read the reply."""
         prompt = self.build_prompt(**arguments)
-        return self.result_of(self.model.complete(prompt, **self._structure()))
+        reply = complete(self.model, prompt, self.reply_schema())
+        return with_run_info(self.result_of(reply), arguments, reply)
 
     async def aask(self, **arguments: Any) -> Result:
         """The async twin of `ask`."""
         prompt = self.build_prompt(**arguments)
-        return self.result_of(await self.model.acomplete(prompt, **self._structure()))
-
-    def _structure(self) -> dict[str, Any]:
-        return {"schema": self.reply_schema()} if getattr(self.model, "structured", False) else {}
+        reply = await acomplete(self.model, prompt, self.reply_schema())
+        return with_run_info(self.result_of(reply), arguments, reply)
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         with ThreadPoolExecutor(max_workers=_CALLS_AT_ONCE) as pool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypedDict, runtime_checkable
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
 
 class Message(TypedDict):
@@ -42,6 +42,21 @@ class Model(Protocol):
 
     async def acomplete(self, prompt: Prompt) -> Reply:
         """The async twin of `complete`."""
+
+
+def complete(model: Model, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
+    """A model's reply, asked for in the shape of a JSON schema if it keeps to one."""
+    return model.complete(prompt, **_shape(model, schema))
+
+
+async def acomplete(model: Model, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
+    """The async twin of `complete`."""
+    return await model.acomplete(prompt, **_shape(model, schema))
+
+
+def _shape(model: Model, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+    structured = schema is not None and getattr(model, "structured", False)
+    return {"schema": schema} if structured else {}
 
 
 def as_messages(prompt: Prompt) -> list[Message]:

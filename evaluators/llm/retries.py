@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from evaluators.errors import (
     ContextOverflow,
@@ -14,7 +16,7 @@ from evaluators.errors import (
     ProviderError,
     RateLimited,
 )
-from evaluators.llm.models import Model, Prompt, Reply
+from evaluators.llm.models import Model, Prompt, Reply, acomplete, complete
 
 
 def may_pass(error: Exception) -> bool:
@@ -42,20 +44,25 @@ class Retrying:
     longest_wait: float = 60.0
     chance: random.Random = field(default_factory=random.Random, repr=False)
 
-    def complete(self, prompt: Prompt) -> Reply:
+    @property
+    def structured(self) -> bool:
+        """As the model says."""
+        return bool(getattr(self.model, "structured", False))
+
+    def complete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The reply to a prompt."""
         for attempt in range(1, self.attempts + 1):
             try:
-                return self.model.complete(prompt)
+                return complete(self.model, prompt, schema)
             except ModelError as error:
                 time.sleep(self._wait(error, attempt))
         raise AssertionError("The last attempt returns or raises.")
 
-    async def acomplete(self, prompt: Prompt) -> Reply:
+    async def acomplete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The async twin of `complete`."""
         for attempt in range(1, self.attempts + 1):
             try:
-                return await self.model.acomplete(prompt)
+                return await acomplete(self.model, prompt, schema)
             except ModelError as error:
                 await asyncio.sleep(self._wait(error, attempt))
         raise AssertionError("The last attempt returns or raises.")
