@@ -12,8 +12,8 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import InterfaceError, OperationalError, connection, transaction
 
-from experiments.models import Job, Lane, Upload
-from experiments.services import jobs, lanes, sweeping
+from experiments.models import ComparisonEvaluator, Job, Lane, Upload
+from experiments.services import jobs, lanes, reports, sweeping
 from experiments.services.lane_turn import Turn
 from experiments.services.uploading.storing import store_upload
 from experiments.services.uploads import forgotten_uploads
@@ -77,6 +77,20 @@ def run_lane(lane_id: int, token: str) -> None:
         active.discard(ours)
     if following is not None:
         hint(run_lane, lane_id, str(following))
+    elif lane is not None:
+        for evaluator_id in reports.due(lane.job_id):
+            hint(add_up_report, evaluator_id)
+
+
+@shared_task
+def add_up_report(evaluator_id: int) -> None:
+    """Add up the report of an evaluator's verdicts, unless that was done a moment ago."""
+    reports.refresh(evaluator_id)
+
+
+def start_report(evaluator: ComparisonEvaluator) -> None:
+    """Queue the adding up of a report that is behind."""
+    hint(add_up_report, evaluator.pk)
 
 
 def start_upload(upload: Upload) -> None:

@@ -23,7 +23,11 @@ def position_report(verdicts: Sequence[Mapping[str, str | None]]) -> Result:
     `ab` is the verdict with A shown first. Rows without both verdicts are left out and counted;
     shares in 0..1, null without rows; ValueError for another verdict. Source: Zheng et al. 2023.
     """
-    pairs = Counter((verdict.get("ab"), verdict.get("ba")) for verdict in verdicts)
+    return position_report_of(Counter((row.get("ab"), row.get("ba")) for row in verdicts))
+
+
+def position_report_of(pairs: Counter[tuple[str | None, str | None]]) -> Result:
+    """Report like `position_report` on rows counted by their two verdicts (ab, ba)."""
     unknown = {side for pair in pairs for side in pair} - {*VERDICTS, None}
     if unknown:
         raise ValueError(f"A verdict must be A, B or T, not {sorted(map(str, unknown))}.")
@@ -37,7 +41,7 @@ def position_report(verdicts: Sequence[Mapping[str, str | None]]) -> Result:
     return report(
         reasons,
         rows=rows,
-        excluded=len(verdicts) - rows,
+        excluded=pairs.total() - rows,
         consistency=consistent["rate"],
         consistency_low=consistent["low"],
         consistency_high=consistent["high"],

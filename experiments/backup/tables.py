@@ -70,8 +70,9 @@ TABLES = (
     Table(models.Game, "judgment__comparison__workspace"),
     Table(models.OutcomeDelta, "evaluator__comparison__workspace"),
 )
-# What only says who is working on what at this moment; a restored job that was open is cancelled.
-LEFT_OUT = (models.Lane, models.QueueItem)
+# What only says who is working on what at this moment (a restored job that was open is cancelled),
+# and what is added up again from the rest.
+LEFT_OUT = (models.Lane, models.QueueItem, models.JudgingReport)
 
 
 def schema() -> list[str]:

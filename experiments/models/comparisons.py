@@ -41,6 +41,9 @@ class Comparison(WorkspaceRow):
     job = models.OneToOneField(Job, null=True, on_delete=models.SET_NULL, related_name="comparison")
     order = models.CharField(max_length=6, choices=Order.choices, default=Order.OFF)
     seed = models.BigIntegerField(default=0)
+    margin = models.FloatField(
+        default=0.05, help_text="the smallest difference from even that matters, set beforehand"
+    )
     dataset_version = models.DateTimeField(null=True)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
@@ -52,6 +55,9 @@ class Comparison(WorkspaceRow):
             models.UniqueConstraint(fields=["workspace", "uid"], name="comparison_uid"),
             models.CheckConstraint(
                 condition=models.Q(order__in=Order.values), name="comparison_order"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(margin__gt=0, margin__lt=0.5), name="comparison_margin"
             ),
         ]
         indexes = [
@@ -90,6 +96,9 @@ class ComparisonEvaluator(models.Model):
     evaluator = models.ForeignKey(
         Evaluator, null=True, on_delete=models.PROTECT, related_name="comparison_evaluators"
     )
+    report_stale = models.BooleanField(
+        default=True, help_text="verdicts came after the stored report was added up"
+    )
 
     class Meta:
         constraints = [
@@ -99,6 +108,19 @@ class ComparisonEvaluator(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+class JudgingReport(models.Model):
+    """The report of one evaluator's verdicts as it was added up last, ready to be shown."""
+
+    evaluator = models.OneToOneField(
+        ComparisonEvaluator, on_delete=models.CASCADE, related_name="report", primary_key=True
+    )
+    body = RawJsonField()
+    added_up_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"report of {self.evaluator_id}"
 
 
 class Pair(models.Model):

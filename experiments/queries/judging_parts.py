@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from evaluators.statistics import OPS
 from evaluators.statistics.sequential import running_band
 from experiments.models import Comparison
-from experiments.queries.outcome_counts import OutcomeCounts
+from experiments.queries.judging_facts import Orders
 
 CHECKPOINTS = 200
 LENGTH_BINS = 5
-MAX_SPLITS = 200
 
 
 @dataclass(frozen=True)
@@ -34,6 +33,16 @@ class Part:
     def clear(self) -> bool:
         """Whether the corrected test leaves no doubt."""
         return self.adjusted_p is not None and self.adjusted_p < 0.05
+
+
+@dataclass(frozen=True)
+class Swap:
+    """How many rows, and which share, were called like this in their two orders."""
+
+    key: str
+    name: str
+    rows: int
+    share: float
 
 
 @dataclass(frozen=True)
@@ -62,14 +71,6 @@ def _bin(rows: Sequence[tuple[int, float]]) -> Part:
     return part(name, scores.count(1.0), scores.count(0.5), scores.count(0.0))
 
 
-def split_parts(by_split: Mapping[str, OutcomeCounts]) -> list[Part]:
-    """A's share by split; p-values corrected for looking at so many (false discovery)."""
-    named = sorted((name, counts) for name, counts in by_split.items() if name and counts.judged)
-    return adjusted(
-        [part(name, counts.a, counts.ties, counts.b) for name, counts in named[:MAX_SPLITS]]
-    )
-
-
 def part(name: str, a: int, ties: int, b: int) -> Part:
     found = OPS["wilson_interval"](wins=a, n=a + b)
     p = OPS["sign_test"](wins=a, losses=b)["p_value"]
@@ -78,8 +79,31 @@ def part(name: str, a: int, ties: int, b: int) -> Part:
 
 def adjusted(parts: Sequence[Part]) -> list[Part]:
     """The same parts with Benjamini–Hochberg p-values."""
-    corrected = OPS["adjust_p_values"](p_values=[one.p_value for one in parts])["bh"]
-    return [replace(one, adjusted_p=p) for one, p in zip(parts, corrected, strict=True)]
+    return adjusted_together([parts])[0]
+
+
+def adjusted_together(groups: Sequence[Sequence[Part]]) -> list[list[Part]]:
+    """The same groups of parts, all p-values corrected as one family (Benjamini–Hochberg)."""
+    flat = [one for group in groups for one in group]
+    corrected = iter(OPS["adjust_p_values"](p_values=[one.p_value for one in flat])["bh"])
+    return [[replace(one, adjusted_p=next(corrected)) for one in group] for group in groups]
+
+
+SWAPS = (
+    ("a", "A in both orders", [("A", "A")]),
+    ("b", "B in both orders", [("B", "B")]),
+    ("tie", "A tie in both orders", [("T", "T")]),
+    ("first", "What was shown first, twice", [("A", "B")]),
+    ("second", "What was shown second, twice", [("B", "A")]),
+    ("half", "A tie in one order only", [("A", "T"), ("T", "A"), ("B", "T"), ("T", "B")]),
+)
+
+
+def swaps_of(orders: Orders) -> list[Swap]:
+    """What became of the rows that were asked in both orders; none where none was."""
+    counts = [(key, name, sum(orders[pair] for pair in pairs)) for key, name, pairs in SWAPS]
+    total = sum(count for _, _, count in counts)
+    return [Swap(key, name, count, count / total) for key, name, count in counts if total]
 
 
 def running_of(comparison: Comparison, race: str) -> Running:

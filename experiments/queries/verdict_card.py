@@ -1,5 +1,6 @@
 """The verdict of a comparison: the counts handed to the statistics, nothing computed here."""
 
+from dataclasses import replace
 from typing import Literal
 
 from evaluators.statistics.verdict import Counts, Verdict, verdict
@@ -20,12 +21,17 @@ def verdict_of(
     *,
     rule: Rule | None = None,
     repeated: bool | None = None,
+    rows: tuple[int, int, int] | None = None,
 ) -> Verdict:
     """Who won by this evaluator, and how sure that is; repeated examples count once each.
 
-    `repeated` says whether there are any, where the caller knows already.
+    `repeated` says whether there are any, where the caller knows already; `rows` are rows won by
+    A, by B, and even, where they are counted by another rule.
     """
-    if comparison.pk in repeated_in([comparison.pk]) if repeated is None else repeated:
+    if rows is not None:
+        a, b, even = rows
+        counts = replace(counts, a=a, b=b, tie=even, both_good=0, both_bad=0)
+    elif comparison.pk in repeated_in([comparison.pk]) if repeated is None else repeated:
         counts = counts_by_example(evaluator, counts)
     names = [side.name for side in comparison.sides.all()]
     return verdict(
@@ -41,6 +47,7 @@ def verdict_of(
             name_a=names[0],
             name_b=names[1],
             judge=evaluator.key,
+            margin=comparison.margin,
             rule=rule,
         )
     )

@@ -30,6 +30,7 @@ from experiments.services.judgment_rows import (
     write_games,
     write_scores,
 )
+from experiments.services.reports import outdate
 from experiments.verdicts import GameResult, Verdict, outcome_of_scores
 from tiebreak.accounts.models import Workspace
 
@@ -58,6 +59,7 @@ def record_judgments(
     write_scores(rows, by_id)
     if with_feedback:
         write_feedback(comparison, rows, by_id)
+    outdate(row.evaluator_id for row in rows)
 
 
 def settle_feedback(*, workspace: Workspace, feedback_ids: Sequence[int]) -> None:
@@ -243,6 +245,7 @@ def _note_orders(workspace: Workspace, games: Sequence[Game]) -> None:
             verdict = game.verdict if place is None else ("first", "second", "third")[min(place, 2)]
             # By key: the game may have been replaced by a later score meanwhile.
             Game.objects.filter(pk=game.pk).update(order_shown=shown, verdict=verdict)
+    outdate(game.judgment.evaluator_id for game in games)
 
 
 def _runs_in_tags(tags: Sequence[str]) -> list[UUID]:

@@ -9,10 +9,23 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from evaluators.statistics import OPS
-from experiments.models import Comparison, ComparisonEvaluator, Game, Judgment
+from experiments.models import Comparison, ComparisonEvaluator, Game, Judgment, Outcome
 from experiments.queries.judging_facts import orders_of, race_of
 from experiments.queries.judging_report import Report, report_of
-from tests.factories import judge, make_comparison, make_dataset, make_experiment
+from experiments.queries.stored_report import stored_report
+from experiments.services import reports
+from experiments.services.judgment_rows import Decided
+from experiments.services.judgments import record_judgments
+from experiments.services.reports import add_up, current_report, quick_report
+from experiments.verdicts import Verdict
+from tests.factories import (
+    example_ids,
+    judge,
+    make_comparison,
+    make_dataset,
+    make_experiment,
+    make_run,
+)
 from tiebreak.accounts.models import Workspace
 
 pytestmark = pytest.mark.django_db
@@ -148,7 +161,7 @@ def test_the_number_of_queries_does_not_grow(workspace: Workspace) -> None:
         ) as context:
             report_of(comparison, evaluator)
         asked.append(len(context))
-    assert asked == [5, 5]
+    assert asked == [8, 8]
 
 
 def test_nothing_judged_is_null_with_a_reason(workspace: Workspace) -> None:
@@ -157,3 +170,110 @@ def test_nothing_judged_is_null_with_a_reason(workspace: Workspace) -> None:
         assert all(value is None for value, _ in figures(found, section).values())
     assert found.running.rows == []
     assert figures(found, "cost")["calls"] == (0, "0")
+
+
+def test_both_orders_are_told_apart(workspace: Workspace) -> None:
+    comparison = planted(workspace, ["a", "a", "a", "b", "tie", "a"], order="both")
+    play_swapped(comparison, ["A", "A", "B", "B", "T", "T"])
+    found = report(comparison)
+    assert {swap.key: swap.rows for swap in found.swaps} == {
+        "a": 2, "b": 1, "tie": 1, "first": 1, "second": 0, "half": 1,
+    }  # fmt: skip
+    assert sum(swap.share for swap in found.swaps) == pytest.approx(1)
+    assert found.lenient == (3, 1, 2)
+
+
+def test_one_order_has_no_lenient_rule(workspace: Workspace) -> None:
+    found = report(planted(workspace, ["a", "b"]))
+    assert (found.lenient, found.swaps) == (None, [])
+
+
+def with_metadata(comparison: Comparison, values: Sequence[object]) -> None:
+    """Give the examples metadata: a topic each, and keys that are no use as slices."""
+    pairs = comparison.pairs.order_by("position").select_related("revision")
+    for number, (pair, topic) in enumerate(zip(pairs, values, strict=True)):
+        assert pair.revision is not None
+        pair.revision.metadata = {
+            "topic": topic, "id": f"row {number}", "same": 1, "nested": {"x": 1},
+        }  # fmt: skip
+        pair.revision.save()
+
+
+def test_metadata_are_slices_corrected_together_with_the_splits(workspace: Workspace) -> None:
+    count = 70
+    comparison = planted(
+        workspace, ["a" if n < 30 else "b" if n < 40 else "tie" for n in range(count)]
+    )
+    with_metadata(comparison, ["maths" if n < 30 else 7 for n in range(count)])
+    found = report(comparison)
+    assert [one.key for one in found.slices] == ["topic"]
+    parts = {part.name: part for part in found.slices[0].parts}
+    assert (parts["maths"].a, parts["maths"].ties, parts["maths"].b) == (30, 0, 0)
+    assert (parts["7"].a, parts["7"].ties, parts["7"].b) == (0, 30, 10)
+    family = [*found.splits, *found.slices[0].parts]
+    corrected = OPS["adjust_p_values"](p_values=[part.p_value for part in family])["bh"]
+    assert [part.adjusted_p for part in family] == corrected
+
+
+def test_repetitions_of_an_example_are_one_row_everywhere(workspace: Workspace) -> None:
+    dataset = make_dataset(workspace, ["x"] * 3, splits=[["even"], ["odd"], ["even"]])
+    a, b = make_experiment(dataset, ["long answer"] * 3), make_experiment(dataset, ["short"] * 3)
+    for uid in example_ids(dataset):
+        for _ in range(2):
+            make_run(a, uid, "long answer")
+            make_run(b, uid, "short")
+    comparison = make_comparison(a, b, order="both")
+    judge(comparison, ["a", "a", "b", "b", "b", "a", "a", "b", "tie"])
+    play_swapped(comparison, ["A", "A", "B", "A", "B", "B", "B", "T", "B"])
+    found = report(comparison)
+    assert found.examples == (1, 1, 1)
+    # A shown first: A, B, tie by most of three; B shown first: A, B, B.
+    assert orders_of(evaluator_of(comparison), repeated=True) == {
+        ("A", "A"): 1, ("B", "B"): 1, ("T", "B"): 1,
+    }  # fmt: skip
+    assert {part.name: (part.a, part.ties, part.b) for part in found.splits} == {
+        "even": (1, 1, 0), "odd": (0, 0, 1),
+    }  # fmt: skip
+    assert found.running.rows[-1] == 3
+    assert sum(part.a + part.ties + part.b for part in found.lengths) == 3
+
+
+def test_a_stored_report_comes_back_as_it_was(workspace: Workspace) -> None:
+    comparison = planted(workspace, ["a", "a", "a", "b", "tie", "a"], order="both")
+    play_swapped(comparison, ["A", "A", "B", "B", "T", "T"])
+    with_metadata(comparison, ["m", "m", "m", "n", "n", "n"])
+    evaluator = comparison.evaluators.get()
+    fresh = add_up(evaluator)
+    kept = stored_report(evaluator)
+    assert kept is not None
+    assert kept.fresh
+    assert kept.report == fresh
+
+
+def test_a_verdict_makes_the_stored_report_stale_and_the_next_look_mends_it(
+    workspace: Workspace,
+) -> None:
+    comparison = planted(workspace, ["a", "b", "b"])
+    evaluator = comparison.evaluators.get()
+    assert current_report(evaluator).examples == (1, 2, 0)
+    won = Judgment.objects.filter(comparison=comparison, outcome="b").order_by("pk")[0]
+    record_judgments(comparison, [Decided(won.pk, Verdict(Outcome.A), [])])
+    behind = stored_report(evaluator)
+    assert behind is not None
+    assert not behind.fresh
+    quick = quick_report(evaluator)
+    assert quick is not None
+    assert quick.report.examples == (2, 1, 0)
+
+
+def test_many_verdicts_are_left_to_a_worker(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = planted(workspace, ["a", "b", "b"])
+    evaluator = comparison.evaluators.get()
+    monkeypatch.setattr(reports, "ADDED_UP_AT_ONCE", 2)
+    assert quick_report(evaluator) is None
+    reports.refresh(evaluator.pk)
+    quick = quick_report(evaluator)
+    assert quick is not None
+    assert quick.fresh

@@ -7,7 +7,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from experiments.queries.judging_report import report_of
+from experiments.services.reports import current_report
 from tiebreak import access
 from tiebreak.api.reading import Params, workspace_of
 
@@ -21,5 +21,6 @@ def comparison_report(request: Request, uid: str) -> Response:
     evaluator = (rows.filter(key=key) if key else rows).first()
     if evaluator is None:
         raise Http404("Evaluator not found in this comparison")
-    report = report_of(comparison, evaluator)
+    evaluator.comparison = comparison
+    report = current_report(evaluator)
     return Response({"evaluator": evaluator.key, **report.as_dict()})

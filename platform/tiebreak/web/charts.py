@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
-from experiments.queries.judging_parts import Part, Running
+from experiments.queries.judging_parts import Part, Running, Swap
 
 LAYOUT = {
     "margin": {"l": 52, "r": 14, "t": 10, "b": 44},
@@ -70,7 +71,7 @@ def parts_chart(parts: Sequence[Part]) -> str:
     figure = go.Figure(
         data=go.Scatter(
             x=rates,
-            y=[part.name for part in known],
+            y=[html.escape(part.name) for part in known],
             mode="markers",
             marker={"color": [_colour(part) for part in known], "size": 10},
             error_x={
@@ -88,6 +89,32 @@ def parts_chart(parts: Sequence[Part]) -> str:
         yaxis={**GRID, "type": "category", "automargin": True, "fixedrange": True},
         shapes=[{**HALF, "yref": "paper", "y0": 0, "y1": 1, "x0": 0.5, "x1": 0.5}],
         height=90 + 30 * len(known),
+    )
+    return as_json(figure)
+
+
+SWAP_COLOURS = {"a": "var(--a)", "b": "var(--b)", "tie": "var(--tie)"}
+
+
+def swaps_chart(swaps: Sequence[Swap]) -> str:
+    """How the two orders of a row were called, a bar per way; those that differ in grey."""
+    shown = list(reversed(swaps))
+    figure = go.Figure(
+        data=go.Bar(
+            x=[swap.share for swap in shown],
+            y=[swap.name for swap in shown],
+            orientation="h",
+            marker={"color": [SWAP_COLOURS.get(swap.key, "var(--muted)") for swap in shown]},
+            text=[f"{swap.rows:,}" for swap in shown],
+            textposition="outside",
+            cliponaxis=False,
+        ),
+        layout=LAYOUT,
+    )
+    figure.update_layout(
+        xaxis={**SHARE, "title": {"text": "share of rows asked in both orders"}},
+        yaxis={**GRID, "type": "category", "automargin": True, "fixedrange": True},
+        height=90 + 30 * len(shown),
     )
     return as_json(figure)
 

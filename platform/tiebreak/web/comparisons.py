@@ -27,7 +27,6 @@ from experiments.queries.corrections import corrections_of
 from experiments.queries.games import games_of
 from experiments.queries.outcome_counts import OutcomeCounts, counts_by_split, repeated_in
 from experiments.queries.progress import progress_of
-from experiments.queries.verdict_card import verdict_of
 from experiments.services import jobs
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import kind_of
@@ -37,6 +36,7 @@ from tiebreak.accounts.models import Role
 from tiebreak.web.address import number, one_of, with_changes
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
+from tiebreak.web.verdicts import verdict_context
 
 SIZES = (25, 50, 100)
 PLACE = ("after", "before", "n")
@@ -150,7 +150,7 @@ def _judged(
         "counts": counts,
         "everything": everything,
         "more": more,
-        "verdict": verdict_of(comparison, evaluator, everything, repeated=repeated),
+        **verdict_context(comparison, evaluator, everything, query, repeated=repeated),
         "repeated": repeated,
         "correction": corrections_of(comparison.dataset).get(evaluator.pk),
         "progress": progress_of(comparison.job) if comparison.job else None,

@@ -8,12 +8,14 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.views.decorators.http import require_GET
 
-from experiments.models import Comparison
-from experiments.queries.judging_report import Report, report_of
+from experiments.models import Comparison, ComparisonEvaluator
+from experiments.queries.judging_report import Report
+from experiments.services.reports import quick_report
+from experiments.tasks import start_report
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.address import one_of
-from tiebreak.web.charts import parts_chart, running_chart
+from tiebreak.web.charts import parts_chart, running_chart, swaps_chart
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
 
@@ -32,25 +34,38 @@ def comparison_report(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         "dataset": comparison.dataset,
         "sides": list(comparison.sides.all()),
         "evaluator": evaluator,
-        **(_numbers(comparison, report_of(comparison, evaluator)) if evaluator else {}),
+        "judging": comparison.job is not None and comparison.job.is_open,
+        **(_numbers(comparison, evaluator) if evaluator else {}),
     }
     return render_page(request, "comparisons/report.html", context, partial="report")
 
 
-def _numbers(comparison: Comparison, report: Report) -> dict[str, Any]:
+def _numbers(comparison: Comparison, evaluator: ComparisonEvaluator) -> dict[str, Any]:
+    evaluator.comparison = comparison
+    found = quick_report(evaluator)
+    if found is None or not found.fresh:
+        start_report(evaluator)
+    if found is None:
+        return {"adding_up": True}
+    return {"adding_up": not found.fresh, "added_up_at": found.added_up_at, **_plots(found.report)}
+
+
+def _plots(report: Report) -> dict[str, Any]:
+    running = report.running
     return {
         "report": report,
-        "running_chart": running_chart(report.running) if report.running.rows else "",
-        "split_chart": parts_chart(report.splits) if report.splits else "",
+        "running_chart": running_chart(running) if running.rows else "",
+        "swap_chart": swaps_chart(report.swaps) if report.swaps else "",
+        "slice_charts": [
+            (name, key, parts, parts_chart(parts))
+            for name, key, parts in [
+                ("Split", "split", report.splits),
+                *((one.key, "", one.parts) for one in report.slices),
+            ]
+            if len(parts) > 1
+        ],
         "length_chart": parts_chart(report.lengths) if report.lengths else "",
         "checkpoints": list(
-            zip(
-                report.running.rows,
-                report.running.rate,
-                report.running.low,
-                report.running.high,
-                strict=True,
-            )
+            zip(running.rows, running.rate, running.low, running.high, strict=True)
         ),
-        "judging": comparison.job is not None and comparison.job.is_open,
     }

@@ -1,0 +1,90 @@
+"""Reports of comparisons, added up once and kept until another verdict comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from experiments.models import ComparisonEvaluator, Job, JudgingReport
+from experiments.queries.judging_report import Report, report_of
+from experiments.queries.outcome_counts import outcome_counts
+from experiments.queries.stored_report import StoredReport, stored_report
+from experiments.rawjson import dumps
+
+REPORT_LOCK = 0x7265706F
+# While verdicts come in, a report is not added up more often than this.
+PATIENCE = timedelta(seconds=20)
+# So many verdicts are added up in less time than anybody notices; more is work for a worker.
+ADDED_UP_AT_ONCE = 5_000
+
+
+def outdate(evaluator_ids: Iterable[int]) -> None:
+    """Note, at the end of a transaction that changes verdicts, that their reports are behind.
+
+    The shared lock lets writers pass each other and makes `add_up` wait for those under way.
+    """
+    ids = sorted(set(evaluator_ids))
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock_shared(%s, hashint8(id)) FROM unnest(%s::int8[]) id",
+            [REPORT_LOCK, ids],
+        )
+    ComparisonEvaluator.objects.filter(pk__in=ids, report_stale=False).update(report_stale=True)
+
+
+def due(job_id: int) -> list[int]:
+    """Evaluators whose comparison this job has finished, with verdicts since their last report."""
+    rows = ComparisonEvaluator.objects.filter(
+        comparison__job=job_id, comparison__job__state=Job.State.COMPLETE, report_stale=True
+    )
+    return list(rows.values_list("pk", flat=True))
+
+
+def refresh(evaluator_id: int) -> None:
+    """Add up a report that is behind, unless that was done a moment ago."""
+    evaluator = (
+        ComparisonEvaluator.objects.filter(pk=evaluator_id).select_related("comparison").first()
+    )
+    if evaluator is None:
+        return
+    found = stored_report(evaluator)
+    recent = found is not None and found.added_up_at > timezone.now() - PATIENCE
+    job = evaluator.comparison.job
+    if found is None or (not found.fresh and not (recent and job and job.is_open)):
+        add_up(evaluator)
+
+
+def add_up(evaluator: ComparisonEvaluator) -> Report:
+    """Add up the report of an evaluator and keep it, unless a later one is there already."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_advisory_xact_lock(%s, hashint8(%s))", [REPORT_LOCK, evaluator.pk]
+        )
+        ComparisonEvaluator.objects.filter(pk=evaluator.pk).update(report_stale=False)
+    begun = timezone.now()
+    report = report_of(evaluator.comparison, evaluator)
+    kept = {"body": dumps(report.as_dict()), "added_up_at": begun}
+    JudgingReport.objects.bulk_create(
+        [JudgingReport(evaluator=evaluator, **kept)], ignore_conflicts=True
+    )
+    JudgingReport.objects.filter(evaluator=evaluator, added_up_at__lt=begun).update(**kept)
+    return report
+
+
+def current_report(evaluator: ComparisonEvaluator) -> Report:
+    """The report of all verdicts until now, however long that takes to add up."""
+    found = stored_report(evaluator)
+    return found.report if found and found.fresh else add_up(evaluator)
+
+
+def quick_report(evaluator: ComparisonEvaluator) -> StoredReport | None:
+    """What can be shown at once; None, or one that is not fresh, when a worker must add it up."""
+    found = stored_report(evaluator)
+    if found and found.fresh:
+        return found
+    if outcome_counts(evaluator).judged > ADDED_UP_AT_ONCE:
+        return found
+    return StoredReport(add_up(evaluator), timezone.now(), fresh=True)
