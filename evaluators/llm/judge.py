@@ -10,12 +10,14 @@ from typing import Annotated, Any, ClassVar
 from evaluators.base import Result, StringEvaluator
 from evaluators.define import evaluator
 from evaluators.kinds import About
+from evaluators.llm.consistency import marked
 from evaluators.llm.criteria import (
     as_lines,
     higher_is_better,
     loose_criteria,
     strict_criteria,
 )
+from evaluators.llm.each_criterion import REQUEST, scores, with_each
 from evaluators.llm.judging import JudgedByPrompt
 from evaluators.llm.prompting import prompt_file
 from evaluators.llm.reading import read, without_verdict
@@ -63,8 +65,15 @@ class CriteriaEvalChain(JudgedString):
         return higher_is_better(self.descriptions, known=not isinstance(self.criteria, Mapping))
 
     def guidance(self) -> dict[str, str]:
-        """The criteria, one a line."""
-        return {"criteria": as_lines(self.descriptions)}
+        """The criteria, one a line; of several, what to write on each."""
+        lines = as_lines(self.descriptions)
+        return {"criteria": lines if len(self.descriptions) == 1 else f"{lines}\n{REQUEST}"}
+
+    def reply_schema(self) -> dict[str, Any]:
+        """The JSON schema of a reply, with a verdict on each criterion if there are several."""
+        schema = super().reply_schema()
+        several = len(self.descriptions) > 1
+        return with_each(schema, list(self.descriptions)) if several else schema
 
     def scale(self) -> Scale:
         """What a verdict may be."""
@@ -73,10 +82,14 @@ class CriteriaEvalChain(JudgedString):
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""
         found = read(text, YES_NO, finish_reason)
+        reasoning = without_verdict(text, found)
+        each = scores(text, self.descriptions) if len(self.descriptions) > 1 else {}
         return {
-            "reasoning": without_verdict(text, found),
+            "reasoning": reasoning,
             "value": found.verdict,
             "score": int(found.verdict == "Y"),
+            **({"scores": each} if each else {}),
+            **marked(reasoning, found.verdict, each),
         }
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from evaluators.base import PairwiseStringEvaluator, Result
 from evaluators.define import evaluator
 from evaluators.kinds import About
+from evaluators.llm.consistency import marked
 from evaluators.llm.criteria import as_lines, loose_criteria
 from evaluators.llm.judging import JudgedByPrompt, parsed
 from evaluators.llm.prompting import prompt_file
@@ -56,6 +57,7 @@ class PairwiseStringEvalChain(JudgedByPrompt, PairwiseStringEvaluator):
             "value": None if verdict == "C" else verdict,
             "score": _SCORES[verdict],
             "tie": verdict == "C",
+            **marked(text, verdict),
         }
 
     def _evaluate_string_pairs(self, **arguments: Any) -> Result:

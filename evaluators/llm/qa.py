@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from evaluators.base import Result
 from evaluators.define import evaluator
+from evaluators.kinds import About
+from evaluators.llm.consistency import marked
 from evaluators.llm.judge import JudgedString
 from evaluators.llm.reading import read
-from evaluators.llm.scales import CORRECTNESS, Scale
+from evaluators.llm.scales import CORRECTNESS, PARTIAL_CORRECTNESS, Scale
 
 
 @evaluator("qa", title="Correct by the true answer", needs_model=True)
 @dataclass(kw_only=True)
 class QAEvalChain(JudgedString):
     """A model marks an answer against the true one: 1 for correct, 0 for incorrect."""
+
+    partial_score: Annotated[
+        float | None, About("The score of a partially correct answer, such as 0.5; else unread.")
+    ] = None
 
     prompt_name: ClassVar[str] = "qa"
     shown: ClassVar[Mapping[str, str]] = {
@@ -28,6 +34,11 @@ class QAEvalChain(JudgedString):
     requires_input = True
     requires_reference = True
 
+    def __post_init__(self) -> None:
+        if self.partial_score is not None and not 0 <= self.partial_score <= 1:
+            raise ValueError("partial_score must be between 0 and 1.")
+        super().__post_init__()
+
     @property
     def evaluation_name(self) -> str:
         """The name LangChain gives its column."""
@@ -35,12 +46,18 @@ class QAEvalChain(JudgedString):
 
     def scale(self) -> Scale:
         """What a verdict may be."""
-        return CORRECTNESS
+        return CORRECTNESS if self.partial_score is None else PARTIAL_CORRECTNESS
 
     def read_reply(self, text: str, finish_reason: str = "") -> Result:
         """The result that a reply holds; UnreadableReply, with the raw text, if it holds none."""
-        verdict = read(text, CORRECTNESS, finish_reason).verdict
-        return {"reasoning": text.strip(), "value": verdict, "score": int(verdict == "CORRECT")}
+        verdict = str(read(text, self.scale(), finish_reason).verdict)
+        scores = {"CORRECT": 1, "INCORRECT": 0}
+        return {
+            "reasoning": text.strip(),
+            "value": verdict,
+            "score": scores.get(verdict, self.partial_score),
+            **marked(text, verdict),
+        }
 
     def evaluate(
         self,

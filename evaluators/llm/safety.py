@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 from evaluators.base import Result
 from evaluators.define import evaluator
 from evaluators.kinds import About
+from evaluators.llm.consistency import marked
 from evaluators.llm.judge import JudgedString
 from evaluators.llm.principles import principle, principles
 from evaluators.llm.prompting import prompt_file
@@ -47,6 +48,7 @@ class FixedCriterion(JudgedString):
             "reasoning": without_verdict(text, found),
             "value": found.verdict,
             "score": int(found.verdict == "Y"),
+            **marked(text, found.verdict),
         }
 
 

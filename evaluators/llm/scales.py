@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 Verdict = str | float | int
@@ -47,6 +47,9 @@ class Scale:
         return self.meaning(found[1]) if found else None
 
 
+_PARTLY = ("partially", "partly", "mostly", "largely", "somewhat")
+
+
 def _side(word: str) -> str:
     return "C" if word.casefold() in ("tie", "tied", "draw") else word[-1].upper()
 
@@ -57,6 +60,8 @@ def _yes_no(word: str) -> str | None:
 
 def _correctness(word: str) -> str | None:
     words = re.sub(r"n['’]t\b", " not", word.casefold()).split()
+    if words[0] in _PARTLY:
+        return "PARTIALLY CORRECT" if words[-1] == "correct" else None
     denied = "not" in words
     if words[-1] == "incorrect":
         return None if denied else "INCORRECT"
@@ -91,4 +96,10 @@ CORRECTNESS = Scale(
     last_word=r"(?:correct|incorrect)",
     values={True: "CORRECT", False: "INCORRECT"},
     choices=("CORRECT", "INCORRECT"),
+)
+PARTIAL_CORRECTNESS = replace(
+    CORRECTNESS,
+    word=rf"(?:{'|'.join(_PARTLY)})\s+correct|{CORRECTNESS.word}",
+    last_word=rf"(?:{'|'.join(_PARTLY)})\s+correct|{CORRECTNESS.last_word}",
+    choices=("CORRECT", "PARTIALLY CORRECT", "INCORRECT"),
 )
