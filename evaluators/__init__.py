@@ -67,6 +67,7 @@ from evaluators.nearer import (
     NearerByTokenOverlap,
     as_pairwise,
 )
+from evaluators.orders import in_both_orders, in_random_order
 from evaluators.patterns import RegexMatchStringEvaluator
 from evaluators.registry import (
     EvaluatorType,
@@ -136,6 +137,8 @@ __all__ = [
     "as_pairwise",
     "available",
     "evaluator",
+    "in_both_orders",
+    "in_random_order",
     "kind",
     "list_price",
     "load_evaluator",
