@@ -149,7 +149,7 @@ def clustered_mean(
     about |= {"n": known.n, "excluded": len(values) - known.n}
     if groups < 2:
         reason = NO_ROWS if groups == 0 else "One cluster has no standard error."
-        keys = ("cluster_se_cr0", "cluster_se", "design_effect", "t_low", "t_high")
+        keys = ("cluster_se_cr0", "cluster_se", "design_effect", "t_low", "t_high", "t_p")
         return nothing(reason, *keys, **about)
     sums = np.bincount(codes, weights=x - x.mean()) if known.sd else np.zeros(groups)
     cr0 = math.sqrt(float((sums**2).sum())) / known.n
@@ -162,6 +162,7 @@ def clustered_mean(
         design_effect=(se / known.se) ** 2 if known.se else None,
         t_low=low,
         t_high=high,
+        t_p=2 * scipy.stats.t.sf(abs(known.mean or 0.0) / se, groups - 1) if se else None,
         **about,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from evaluators.statistics import OPS
 from evaluators.statistics.rankings import cycles, next_best_pair, rating_intervals, win_matrix
@@ -14,6 +14,7 @@ from experiments.queries.paging import Slice, page_by_time
 from tiebreak.accounts.models import Workspace
 
 Model = Literal["bradley_terry", "davidson"]
+MODELS: tuple[Model, ...] = get_args(Model)
 RESAMPLES = 400
 FEWEST_RESAMPLES = 100
 FITS = 6_000
@@ -169,6 +170,8 @@ def _warnings(found: Games, matrix: Mapping[str, Mapping[str, Mapping[str, Any]]
         told.append(f"{few} of {len(matrix)} systems have fewer than {FEW_GAMES} games.")
     if found.row_counts is None and len(found.rows) < FEW_ROWS:
         told.append(f"Only {len(found.rows)} examples: intervals drawn from so few are too narrow.")
+    if found.repetitions_apart:
+        told.append("Repetitions of an example are drawn one by one: intervals are too narrow.")
     if len(found.sources) > 1:
         told.append("Judges, scripts and people are mixed: choose one source to keep them apart.")
     elif len(found.evaluators) > 1:

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection
 
-from experiments.models import Dataset
+from experiments.models import Dataset, Pair
 
 # Up to so many judgments the bootstrap draws rows with all their games, beyond it single games.
 ROWS_OF_GAMES = 20_000
@@ -50,13 +50,17 @@ FIELDS = {"a": "wins_a", "b": "wins_b"}
 
 @dataclass(frozen=True)
 class Games:
-    """Sums by pair, the rows to draw from, and how many verdicts came from where."""
+    """Sums by pair, the rows to draw from, and how many verdicts came from where.
+
+    `repetitions_apart`: single games are drawn though some are repetitions of one example.
+    """
 
     pairs: Sequence[Game]
     rows: Sequence[Sequence[Game]]
     row_counts: Sequence[int] | None
     sources: Mapping[str, int]
     evaluators: Mapping[str, int]
+    repetitions_apart: bool = False
 
     @property
     def games(self) -> int:
@@ -82,11 +86,11 @@ def games_of(dataset: Dataset, *, source: str = "", evaluators: Sequence[str] = 
     ]
     pairs = added_up((a, b, outcome, count) for a, b, _, _, outcome, count in chosen)
     judged = sum(row[5] for row in chosen)
+    sources, keys = _totals(sums, 2), _totals(chosen, 3)
     if judged <= ROWS_OF_GAMES:
-        rows, row_counts = _by_row(_read(_BY_ROW, values)), None
-    else:
-        rows, row_counts = _by_game(pairs)
-    return Games(pairs, rows, row_counts, _totals(sums, 2), _totals(chosen, 3))
+        return Games(pairs, _by_row(_read(_BY_ROW, values)), None, sources, keys)
+    repeated = Pair.objects.filter(comparison__dataset=dataset, repetition__gt=0).exists()
+    return Games(pairs, *_by_game(pairs), sources, keys, repetitions_apart=repeated)
 
 
 def added_up(results: Iterable[tuple[str, str, str, int]]) -> list[Game]:

@@ -30,6 +30,27 @@ WHERE feedback.workspace_id = %(workspace)s AND feedback.experiment_id = ANY(%(e
 GROUP BY 1, 2, 3
 """
 
+# The rows of a dataset that belong together: those whose metadata say the same under one key.
+_CLUSTERS = """
+SELECT example.uid::text, revision.metadata ->> %(group)s
+FROM experiments_examplerevision revision
+JOIN experiments_example example ON example.id = revision.example_id
+WHERE revision.dataset_id = %(dataset)s AND revision.valid_to IS NULL
+  AND revision.metadata ->> %(group)s IS NOT NULL
+"""
+
+_METADATA_KEYS = """
+SELECT DISTINCT field.key FROM (
+    SELECT metadata FROM experiments_examplerevision
+    WHERE dataset_id = %(dataset)s AND valid_to IS NULL ORDER BY example_id DESC LIMIT 200
+) newest
+CROSS JOIN LATERAL jsonb_each(newest.metadata) field
+WHERE jsonb_typeof(field.value) IN ('string', 'number', 'boolean')
+ORDER BY 1 LIMIT 30
+"""
+
+FEW_CLUSTERS = 10
+
 Scores = Mapping[int, Mapping[str, float]]
 
 
@@ -52,6 +73,7 @@ class Difference:
     worse: int
     same: int
     reason: str | None
+    clusters: int | None = None
     adjusted_p: float | None = None
 
     @property
@@ -75,6 +97,13 @@ class ScoreComparison:
     baseline: str
     tests: int
     differences: Sequence[Difference]
+    group: str = ""
+
+    @property
+    def few_clusters(self) -> bool:
+        """Whether there are so few clusters that their intervals are too narrow."""
+        known = [row.clusters for row in self.differences if row.clusters is not None]
+        return bool(known) and min(known) < FEW_CLUSTERS
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -87,19 +116,37 @@ def chosen_experiments(dataset: Dataset, uids: Sequence[UUID]) -> list[Experimen
 
 
 def compare_scores(
-    experiments: Sequence[Experiment], *, keys: Sequence[str] = ()
+    experiments: Sequence[Experiment], *, keys: Sequence[str] = (), group: str = ""
 ) -> ScoreComparison:
-    """Each further experiment against the first on these keys (none: all), in one query."""
+    """Each further experiment against the first on these keys (none: all).
+
+    With a `group`, rows whose metadata agree under that key are taken as one cluster.
+    """
     baseline, *others = experiments
     by_key = scores_of(experiments, keys)
+    clusters = clusters_of(baseline, group) if group else None
     rows = [
-        difference(key, other.name, scores.get(other.pk, {}), scores.get(baseline.pk, {}))
+        difference(key, other.name, scores.get(other.pk, {}), scores.get(baseline.pk, {}), clusters)
         for key, scores in sorted(by_key.items())[:MAX_KEYS]
         for other in others
     ]
     found = OPS["adjust_p_values"](p_values=[row.p_value for row in rows])
     adjusted = [replace(row, adjusted_p=p) for row, p in zip(rows, found["holm"], strict=True)]
-    return ScoreComparison(baseline.name, found["family_size"], adjusted)
+    return ScoreComparison(baseline.name, found["family_size"], adjusted, group)
+
+
+def metadata_keys(dataset: Dataset) -> list[str]:
+    """Keys by which rows may belong together, from the newest examples."""
+    with connection.cursor() as cursor:
+        cursor.execute(_METADATA_KEYS, {"dataset": dataset.pk})
+        return [key for (key,) in cursor.fetchall()]
+
+
+def clusters_of(experiment: Experiment, group: str) -> dict[str, str]:
+    """The value of a metadata key by example; examples without it stand alone."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CLUSTERS, {"group": group, "dataset": experiment.dataset_id})
+        return dict(cursor.fetchall())
 
 
 def scores_of(experiments: Sequence[Experiment], keys: Sequence[str]) -> dict[str, Scores]:
@@ -119,13 +166,17 @@ def scores_of(experiments: Sequence[Experiment], keys: Sequence[str]) -> dict[st
 
 
 def difference(
-    key: str, name: str, ours: Mapping[str, float], theirs: Mapping[str, float]
+    key: str,
+    name: str,
+    ours: Mapping[str, float],
+    theirs: Mapping[str, float],
+    clusters: Mapping[str, str] | None = None,
 ) -> Difference:
     """The paired difference over the examples that both have scores for."""
     shared = sorted(ours.keys() & theirs.keys())
     a, b = [ours[one] for one in shared], [theirs[one] for one in shared]
     found = OPS["paired_difference"](a=a, b=b)
-    return Difference(
+    plain = Difference(
         key=key,
         experiment=name,
         shared=len(shared),
@@ -142,3 +193,31 @@ def difference(
         same=found["ties"],
         reason=found["reason"],
     )
+    if clusters is not None:
+        return _clustered(plain, a, b, [clusters.get(one) for one in shared])
+    return _pass_or_fail(plain, a, b) if shared and {*a, *b} <= {0.0, 1.0} else plain
+
+
+def _clustered(
+    plain: Difference, a: Sequence[float], b: Sequence[float], clusters: Sequence[str | None]
+) -> Difference:
+    """The same difference, allowing for rows that belong together."""
+    found = OPS["clustered_mean"](
+        values=[x - y for x, y in zip(a, b, strict=True)], clusters=clusters
+    )
+    return replace(
+        plain,
+        low=found["t_low"],
+        high=found["t_high"],
+        p_value=found["t_p"],
+        method="clustered t",
+        clusters=found["n_clusters"],
+        reason=found["reason"],
+    )
+
+
+def _pass_or_fail(plain: Difference, a: Sequence[float], b: Sequence[float]) -> Difference:
+    """Pass rates: only rows on which the two differ count, in an exact test (McNemar)."""
+    both = sum(x == y == 1.0 for x, y in zip(a, b, strict=True))
+    found = OPS["mcnemar"](both, plain.better, plain.worse, plain.same - both)
+    return replace(plain, p_value=found["exact_p"], method="exact McNemar")

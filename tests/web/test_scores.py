@@ -121,3 +121,58 @@ def test_strangers_see_neither_page_nor_experiments(
     assert client.get(reverse("dataset_scores", args=[dataset.uid]), uids).status_code == 404
     own = reverse("dataset_scores", args=[make_dataset(other_workspace).uid])
     assert "Choose two experiments" in client.get(own, uids).content.decode()
+
+
+def in_groups(dataset: Dataset, groups: Sequence[str | None]) -> None:
+    """Give the examples a document each, in the dataset's order."""
+    revisions = dataset.revisions.filter(valid_to=None).order_by("example")
+    for revision, group in zip(revisions, groups, strict=True):
+        revision.metadata = {"document": group} if group else {}
+        revision.save()
+
+
+def test_rows_that_belong_together_widen_the_interval(workspace: Workspace) -> None:
+    dataset = make_dataset(workspace, ["x"] * 10)
+    documents = ["d1"] * 4 + ["d2"] * 3 + ["d3"] * 2 + [None]
+    in_groups(dataset, documents)
+    base, other = scored(dataset, LOW), scored(dataset, [1.0] * 4 + LOW[4:])
+    (plain,) = compare_scores([base, other]).differences
+    found = compare_scores([base, other], group="document")
+    (row,) = found.differences
+    uids = [str(uid) for uid in example_ids(dataset)]
+    shared = sorted(range(10), key=lambda n: uids[n])
+    expected = OPS["clustered_mean"](
+        values=[([1.0] * 4 + LOW[4:])[n] - LOW[n] for n in shared],
+        clusters=[documents[n] for n in shared],
+    )
+    assert (row.low, row.high) == (expected["t_low"], expected["t_high"])
+    assert row.p_value == expected["t_p"]
+    assert row.clusters == 4
+    assert found.few_clusters
+    assert plain.low is not None
+    assert row.low is not None
+    assert row.low < plain.low
+    assert row.difference == plain.difference
+
+
+def test_pass_or_fail_is_tested_on_the_rows_that_differ(workspace: Workspace) -> None:
+    dataset = make_dataset(workspace, ["x"] * 30)
+    base, other = scored(dataset, [0] * 25 + [1] * 5), scored(dataset, [1] * 24 + [0] * 4 + [1] * 2)
+    (row,) = compare_scores([base, other]).differences
+    expected = OPS["mcnemar"](both_pass=2, a_only=24, b_only=3, both_fail=1)
+    assert row.p_value == expected["exact_p"]
+    assert row.difference == pytest.approx(expected["diff"])
+    assert row.method == "exact McNemar"
+
+
+def test_the_group_is_chosen_on_the_page(client: Client, alice: User, workspace: Workspace) -> None:
+    dataset = make_dataset(workspace, ["x"] * 10)
+    in_groups(dataset, ["d1"] * 5 + ["d2"] * 5)
+    uids = [str(scored(dataset, scores).uid) for scores in (LOW, HIGH)]
+    client.force_login(alice)
+    address = reverse("dataset_scores", args=[dataset.uid])
+    page = client.get(address, {"exp": uids, "group": "document"}).content.decode()
+    assert "<option selected>document</option>" in page
+    assert "2 groups" in page
+    assert "Fewer than ten groups" in page
+    assert "clustered_mean" in page

@@ -72,7 +72,7 @@ def test_an_unknown_choice_is_the_default(client: Client, alice: User, swapped: 
 def test_one_order_offers_no_order_rule(
     client: Client, alice: User, comparison: Comparison
 ) -> None:
-    judge(comparison, ["a"] * comparison.pairs.count())
+    judge(comparison, ["a"] * comparison.dataset.examples.count())
     client.force_login(alice)
     found = page(client, comparison, "?rule=lenient")
     assert ">Lenient<" not in found

@@ -198,7 +198,10 @@ class Params:
         return value
 
     def texts(self, field: str) -> list[str] | None:
-        return self.values.getlist(field) or None
+        values = self.values.getlist(field)
+        if any("\x00" in value for value in values):
+            raise InvalidError(field, "must not hold NUL characters")
+        return values or None
 
     def uuid(self, field: str) -> UUID | None:
         value = self.text(field)

@@ -87,6 +87,8 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("comparisons/<uid>/rows", comparisons.comparison_rows),
     ("comparisons/<uid>/report", statistics.comparison_report),
     ("comparisons/<uid>/<step>", comparisons.comparison_step),
+    ("datasets/<uid>/scores", statistics.dataset_scores),
+    ("datasets/<uid>/leaderboard", statistics.dataset_leaderboard),
     ("evaluators", evaluations.evaluator_kinds),
     ("experiments/<uid>/export", exports.experiment_export),
     ("experiments/<uid>/evaluations", evaluations.evaluate_experiment),
