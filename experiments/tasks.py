@@ -12,8 +12,10 @@ from celery import shared_task
 from celery.signals import worker_ready, worker_shutting_down
 from django.db import InterfaceError, OperationalError, connection, transaction
 
+from experiments.errors import ConflictError
 from experiments.models import ComparisonEvaluator, Job, Lane, Upload
 from experiments.services import jobs, lanes, reports, sweeping
+from experiments.services.budgets import Budget
 from experiments.services.lane_turn import Turn
 from experiments.services.uploading.storing import store_upload
 from experiments.services.uploads import forgotten_uploads
@@ -34,6 +36,28 @@ def start_lanes(opened: Iterable[Lane]) -> None:
     """Queue a message for each lane once its row is committed."""
     for lane in opened:
         transaction.on_commit(partial(hint, run_lane, lane.pk, str(lane.token)))
+
+
+def steer(job: Job | None, step: str) -> None:
+    """Take a step that somebody asked for, and send the messages that it takes."""
+    if job is None:
+        raise ConflictError("A script judges this comparison; it cannot be steered from here.")
+    start_lanes(jobs.steer(job, step))
+    start_if_queued(job)
+
+
+def set_budget(job: Job | None, budget: Budget) -> None:
+    """Set a job's budget; one that waited for it goes on."""
+    if job is None:
+        raise ConflictError("A script judges this comparison; it has no budget here.")
+    start_lanes(jobs.set_budget(job, budget))
+    start_if_queued(job)
+
+
+def start_if_queued(job: Job) -> None:
+    job.refresh_from_db()
+    if job.state == Job.State.QUEUED:
+        start_job(job)
 
 
 def hint(task: Any, *arguments: Any) -> None:

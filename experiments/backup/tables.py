@@ -69,10 +69,17 @@ TABLES = (
     Table(models.JudgmentScore, "judgment__comparison__workspace"),
     Table(models.Game, "judgment__comparison__workspace"),
     Table(models.OutcomeDelta, "evaluator__comparison__workspace"),
+    Table(models.Race, "evaluator__comparison__workspace"),
 )
 # What only says who is working on what at this moment (a restored job that was open is cancelled),
 # and what is added up again from the rest.
-LEFT_OUT = (models.Lane, models.QueueItem, models.JudgingReport)
+LEFT_OUT = (
+    models.Lane,
+    models.QueueItem,
+    models.Pace,
+    models.WorkerSign,
+    models.JudgingReport,
+)
 
 
 def schema() -> list[str]:

@@ -31,9 +31,10 @@ from experiments.models.datasets import (
     ExampleRevision,
     Upload,
 )
-from experiments.models.evaluators import Evaluator, Provider
+from experiments.models.evaluators import Evaluator, Pace, Provider
 from experiments.models.feedback import Feedback
-from experiments.models.jobs import Evaluation, Job, JudgeReply, Lane, QueueItem
+from experiments.models.jobs import Evaluation, Job, JudgeReply, Lane, QueueItem, WorkerSign
+from experiments.models.races import Race
 from experiments.models.runs import Attachment, Experiment, Run, RunPayload
 from experiments.models.sharing import SharedLink
 
@@ -68,12 +69,15 @@ __all__ = [
     "Order",
     "Outcome",
     "OutcomeDelta",
+    "Pace",
     "Pair",
     "Provider",
     "QueueItem",
     "QueuedRun",
+    "Race",
     "Run",
     "RunPayload",
     "SharedLink",
     "Upload",
+    "WorkerSign",
 ]

@@ -202,6 +202,7 @@ class Judgment(models.Model):
         ]
         indexes = [
             models.Index(fields=["evaluator", "position", "id"], name="judgment_order"),
+            models.Index(fields=["evaluator", "rank"], name="judgment_rank"),
             models.Index(fields=["evaluator", "outcome", "position", "id"], name="judgment_filter"),
             models.Index(
                 fields=["evaluator", "position", "id"],

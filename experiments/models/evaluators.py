@@ -1,6 +1,7 @@
 """Configured evaluators and the model providers they may call."""
 
 from django.db import models
+from django.utils import timezone
 
 from experiments.models.base import WorkspaceRow
 from experiments.models.datasets import MAX_NAME
@@ -17,6 +18,21 @@ class Provider(WorkspaceRow):
     timeout = models.FloatField(default=60, help_text="seconds for one call")
     max_tokens = models.PositiveIntegerField(null=True, help_text="longest reply; empty: no limit")
     structured = models.BooleanField(default=False, help_text="the server keeps to a JSON schema")
+    input_price = models.DecimalField(
+        null=True, max_digits=14, decimal_places=6, help_text="US dollars for a million tokens read"
+    )
+    output_price = models.DecimalField(
+        null=True, max_digits=14, decimal_places=6, help_text="and for a million tokens written"
+    )
+    requests_per_minute = models.PositiveIntegerField(null=True, help_text="empty: no limit")
+    tokens_per_minute = models.PositiveIntegerField(null=True, help_text="empty: no limit")
+    fallback = models.ForeignKey(
+        "self",
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="asked when this one is limited, late, overrun or unreadable",
+    )
     archived_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -31,6 +47,19 @@ class Provider(WorkspaceRow):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Pace(models.Model):
+    """When a provider may be called next: shared by all lanes of all workers."""
+
+    provider = models.OneToOneField(
+        Provider, on_delete=models.CASCADE, related_name="pace", primary_key=True
+    )
+    next_at = models.DateTimeField(default=timezone.now, help_text="the next free moment")
+    blocked_until = models.DateTimeField(null=True, help_text="the provider asked to wait")
+
+    def __str__(self) -> str:
+        return f"pace of {self.provider_id}"
 
 
 class Evaluator(WorkspaceRow):

@@ -5,7 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from experiments.models.base import WorkspaceRow
-from experiments.models.evaluators import Evaluator
+from experiments.models.evaluators import Evaluator, Provider
 from experiments.models.runs import Experiment
 
 
@@ -20,14 +20,29 @@ class Job(WorkspaceRow):
         COMPLETE = "complete", "Complete"
         FAILED = "failed", "Failed"
 
+    class Cause(models.TextChoices):
+        NONE = "", "Nothing"
+        FAILURES = "failures", "Calls that all failed"
+        BUDGET = "budget", "The budget is used up"
+        CERTAIN = "certain", "The verdict is certain"
+
     state = models.CharField(max_length=9, choices=State.choices, default=State.QUEUED)
     max_concurrency = models.PositiveIntegerField(default=8)
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
     )
     error = models.TextField(default="")
+    cause = models.CharField(
+        max_length=8, choices=Cause.choices, default=Cause.NONE, help_text="what stopped it"
+    )
+    budget_calls = models.PositiveBigIntegerField(null=True, help_text="empty: no limit")
+    budget_money = models.DecimalField(
+        null=True, max_digits=20, decimal_places=10, help_text="US dollars; empty: no limit"
+    )
     planned = models.BooleanField(default=False)
     total = models.BigIntegerField(default=0, help_text="items to do when it was planned")
+    paced_from = models.DateTimeField(null=True, help_text="since when its rate is measured")
+    paced_left = models.BigIntegerField(default=0, help_text="items left at that moment")
     started_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     touched_at = models.DateTimeField(default=timezone.now, help_text="last sign of work")
@@ -59,7 +74,10 @@ class Job(WorkspaceRow):
 
 
 class Lane(models.Model):
-    """A share of a job's concurrency. Whoever holds the token may claim and write; nobody else."""
+    """A share of a job's concurrency. Whoever holds the token may claim and write; nobody else.
+
+    What its calls took is added up here; `held` is reserved of the job's budget, and not used yet.
+    """
 
     class State(models.TextChoices):
         QUEUED = "queued", "A message is on its way"
@@ -74,6 +92,13 @@ class Lane(models.Model):
     owner = models.TextField(default="", help_text="machine, process namespace, process, its start")
     changed_at = models.DateTimeField(default=timezone.now)
     lease_until = models.DateTimeField(null=True)
+    calls = models.BigIntegerField(default=0)
+    calls_held = models.BigIntegerField(default=0)
+    money = models.DecimalField(max_digits=20, decimal_places=10, default=0)
+    money_held = models.DecimalField(max_digits=20, decimal_places=10, default=0)
+    unpriced = models.BigIntegerField(default=0, help_text="calls whose price is not known")
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["job", "number"], name="lane_number")]
@@ -116,6 +141,16 @@ class QueueItem(models.Model):
         return f"item {self.rank} of {self.job_id}"
 
 
+class WorkerSign(models.Model):
+    """A worker process, and when it gave its last sign of life."""
+
+    name = models.TextField(unique=True, help_text="machine, process namespace, process, its start")
+    seen_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Evaluation(WorkspaceRow):
     """A launch of one single-run evaluator over one experiment; its results are feedback."""
 
@@ -141,6 +176,9 @@ class JudgeReply(models.Model):
     digest = models.BinaryField(max_length=32, help_text="SHA-256 of what was asked, and of whom")
     sample = models.PositiveIntegerField(default=0)
     model = models.TextField(default="")
+    provider = models.ForeignKey(
+        Provider, null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
     text = models.TextField(help_text="JSON: text as answered, finish_reason")
     prompt = models.TextField(help_text="the messages as JSON")
     prompt_tokens = models.BigIntegerField(null=True)

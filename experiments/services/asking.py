@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
-import hashlib
-import time
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
+from django.db import connection
+
 from evaluators.base import row_error
-from evaluators.errors import ModelError, ModelTimeout
+from evaluators.errors import ModelError
 from evaluators.llm.models import Message, Reply
-from evaluators.llm.providers import provider as make_provider
-from experiments.models import Evaluator, JudgeReply, Provider
-from experiments.rawjson import dumps, loads
-from experiments.services.outbound import guarded_client
-from experiments.services.sealing import prompt_salt, unseal
+from experiments.models import JudgeReply, Provider
+from experiments.rawjson import dumps, loads, storable
+from experiments.services.calling import Caller
+from experiments.services.fallbacks import chain_of
+from experiments.services.samples import Sample
+from experiments.services.sealing import prompt_salt
 from experiments.services.subjects import Answer, Work
 
-Save = Callable[["Asked"], Awaitable[int]]
+LONGEST_WAIT_SECONDS = 3600.0
+Known = Mapping[tuple[bytes, int], "Stored"]
 
 
 @dataclass(frozen=True)
 class Question:
-    """A prompt, and the key under which its reply is stored."""
+    """A prompt, the key of its reply for each provider of the chain, and which sample it is."""
 
     messages: list[Message]
-    digest: bytes
-    sample: int
+    prompt: str
+    digests: list[bytes]
+    sample: Sample = field(default_factory=Sample)
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,14 @@ class Asked:
     """A reply that has just arrived and must be stored before it is read."""
 
     question: Question
+    place: int
+    provider_id: int
     reply: Reply
+    cost: Decimal | None
+
+    @property
+    def key(self) -> tuple[bytes, int]:
+        return self.question.digests[self.place], self.question.sample.number
 
 
 @dataclass(frozen=True)
@@ -49,36 +59,29 @@ class Stored:
 
 
 class Judge:
-    """A model that judges for one evaluator: builds prompts, calls, reads replies."""
+    """The models that judge for one evaluator: builds prompts, reads replies.
 
-    def __init__(self, row: Evaluator, provider: Provider, evaluator: Any) -> None:
-        self.row = row
-        self.provider = provider
+    Each of the callers is asked where the one before is limited, late, overrun or unreadable.
+    """
+
+    def __init__(self, provider: Provider, evaluator: Any) -> None:
         self.evaluator = evaluator
         self.salt = prompt_salt()
-        self.settings: dict[str, Any] = {"temperature": 0.0, "max_tokens": provider.max_tokens}
-        self.shape = {"schema": evaluator.reply_schema()} if provider.structured else {}
-        self.client = guarded_client(provider.timeout)
-        self.model = make_provider(
-            "openai",
-            model=provider.model,
-            base_url=provider.base_url,
-            api_key=unseal(bytes(provider.sealed_key)) or "none",
-            timeout=provider.timeout,
-            max_retries=0,
-            async_http_client=self.client,
-            structured=provider.structured,
-            **self.settings,
-        )
+        schema = evaluator.reply_schema()
+        self.callers = [Caller(row, schema) for row in chain_of(provider)]
 
     async def close(self) -> None:
-        await self.client.aclose()
+        for caller in self.callers:
+            await caller.close()
 
     def questions(self, work: Work) -> list[Question | Answer]:
         """The prompts of a work; a row the evaluator refuses is answered by that refusal."""
-        return [self._question(texts, work.sample) for texts in work.questions]
+        return [
+            self._question(texts, sample)
+            for texts, sample in zip(work.questions, work.samples, strict=True)
+        ]
 
-    def _question(self, texts: dict[str, Any], sample: int) -> Question | Answer:
+    def _question(self, texts: dict[str, Any], sample: Sample) -> Question | Answer:
         try:
             self.evaluator.check_arguments(
                 reference=texts.get("reference"), input=texts.get("input")
@@ -86,24 +89,24 @@ class Judge:
             messages = self.evaluator.build_prompt(salt=self.salt, **texts)
         except ValueError as error:
             return Answer(row_error(error))
-        return Question(messages, self._digest(messages), sample)
+        prompt = dumps(messages)
+        return Question(
+            messages, prompt, [caller.digest(prompt) for caller in self.callers], sample
+        )
 
-    def _digest(self, messages: Sequence[Message]) -> bytes:
-        """What was asked, and of whom: reading rules are left out, so they may change freely."""
-        of_whom = [self.provider.base_url, self.provider.model, self.settings, self.shape]
-        asked = [*of_whom, list(messages)]
-        return hashlib.sha256(dumps(asked).encode()).digest()
+    def answer_from(self, question: Question, known: Known) -> Answer | None:
+        """What stored replies say to a question, those that could not be read earlier included."""
+        for digest in question.digests:
+            for number in (question.sample.number, *question.sample.unread):
+                stored = known.get((digest, number))
+                answer = stored and self.read_stored(stored)
+                if answer and not answer.error:
+                    return answer
+        last = known.get((question.digests[-1], question.sample.number))
+        return self.read_stored(last) if last else None
 
-    async def call(self, question: Question) -> Reply:
-        """One call within its time limit; the errors are those of `evaluators.errors`."""
-        started = time.monotonic()
-        try:
-            async with asyncio.timeout(self.provider.timeout):
-                reply: Reply = await self.model.acomplete(question.messages, **self.shape)
-        except TimeoutError as error:
-            spent = time.monotonic() - started
-            raise ModelTimeout(f"The model did not answer within {spent:.0f} s.") from error
-        return reply
+    def read_stored(self, stored: Stored) -> Answer:
+        return self.read(stored.text, stored.finish_reason, stored.pk, from_cache=True)
 
     def read(self, text: str, finish_reason: str, reply_id: int, *, from_cache: bool) -> Answer:
         """What a reply says; an unreadable one is an error that keeps the text."""
@@ -114,51 +117,59 @@ class Judge:
         return Answer(result, reply_id, from_cache)
 
 
-def stored_replies(
-    workspace_id: int, questions: Sequence[Question]
-) -> dict[tuple[bytes, int], Stored]:
-    """Replies to these very questions that are in the database already."""
-    rows = JudgeReply.objects.filter(
-        workspace=workspace_id, digest__in={question.digest for question in questions}
-    ).values_list("digest", "sample", "pk", "text")
+def stored_replies(workspace_id: int, questions: Sequence[Question]) -> dict[Any, Stored]:
+    """Replies to these very questions that are in the database already, by digest and sample."""
+    return _found(workspace_id, {digest for one in questions for digest in one.digests})
+
+
+def _found(workspace_id: int, digests: set[bytes]) -> dict[Any, Stored]:
+    rows = JudgeReply.objects.filter(workspace=workspace_id, digest__in=digests).values_list(
+        "digest", "sample", "pk", "text"
+    )
     return {(bytes(digest), sample): Stored(pk, **loads(text)) for digest, sample, pk, text in rows}
+
+
+STORE = """
+INSERT INTO experiments_judgereply
+    (workspace_id, digest, sample, model, provider_id, text, prompt, prompt_tokens,
+     completion_tokens, cost, latency, created_at)
+SELECT %s, new.*, clock_timestamp()
+FROM unnest(%s::bytea[], %s::int[], %s::text[], %s::bigint[], %s::text[], %s::text[], %s::bigint[],
+            %s::bigint[], %s::numeric[], %s::float8[]) AS new
+ON CONFLICT (workspace_id, digest, sample) DO NOTHING
+RETURNING digest, sample, id
+"""
 
 
 def store_replies(workspace_id: int, asked: Sequence[Asked]) -> list[int]:
     """Store replies as they came; one that is there already keeps its first text."""
-    JudgeReply.objects.bulk_create(
-        [_row(workspace_id, item) for item in asked], ignore_conflicts=True
-    )
-    found = stored_replies(workspace_id, [item.question for item in asked])
-    return [found[item.question.digest, item.question.sample].pk for item in asked]
+    columns = zip(*map(_row, asked), strict=True)
+    with connection.cursor() as cursor:
+        cursor.execute(STORE, [workspace_id, *map(list, columns)])
+        keys = {(bytes(digest), sample): pk for digest, sample, pk in cursor.fetchall()}
+    lost = {item.key[0] for item in asked if item.key not in keys}
+    known = _found(workspace_id, lost) if lost else {}
+    return [keys.get(item.key) or known[item.key].pk for item in asked]
 
 
-def _row(workspace_id: int, item: Asked) -> JudgeReply:
+def _row(item: Asked) -> tuple[Any, ...]:
+    digest, sample = item.key
     reply = item.reply
-    return JudgeReply(
-        workspace_id=workspace_id,
-        digest=item.question.digest,
-        sample=item.question.sample,
-        model=reply.model,
-        text=dumps({"text": reply.text, "finish_reason": reply.finish_reason}),
-        prompt=dumps(list(item.question.messages)),
-        prompt_tokens=reply.input_tokens,
-        completion_tokens=reply.output_tokens,
-        cost=reply.cost,
-        latency=reply.latency,
+    return (
+        digest,
+        sample,
+        storable(reply.model)[:200],
+        item.provider_id,
+        dumps({"text": reply.text, "finish_reason": reply.finish_reason}),
+        item.question.prompt,
+        reply.input_tokens,
+        reply.output_tokens,
+        item.cost,
+        reply.latency,
     )
-
-
-def is_worth_repeating(error: ModelError) -> bool:
-    """Whether the same call may succeed later: limits, time-outs, faults of the server."""
-    status = getattr(error, "status", None)
-    name = type(error).__name__
-    if name in ("RateLimited", "ModelTimeout"):
-        return True
-    return name == "ProviderError" and (status is None or status >= 500 or status in (408, 425))
 
 
 def delay_before_repeating(error: ModelError, attempts: int) -> float:
     """Seconds to wait: what the provider asked for, else 1, 2, 4, … up to a minute."""
     asked = getattr(error, "retry_after", None)
-    return float(asked) if asked is not None else min(60.0, 2.0**attempts)
+    return min(LONGEST_WAIT_SECONDS, asked) if asked is not None else min(60.0, 2.0**attempts)

@@ -19,9 +19,11 @@ from experiments.models import (
     Evaluator,
     Experiment,
     Order,
+    Race,
 )
 from experiments.queries.pairing import pairing_of
 from experiments.rawjson import storable_value
+from experiments.services.budgets import NO_LIMIT, Budget, check_budget
 from experiments.services.datasets import clean_name
 from experiments.services.evaluators import kind_of
 from experiments.services.jobs import MAX_CONCURRENCY, create_job
@@ -36,6 +38,8 @@ def create_comparison(
     evaluators: Sequence[Evaluator],
     order: str = Order.BOTH,
     max_concurrency: int = 8,
+    budget: Budget = NO_LIMIT,
+    stop_when_certain: bool = False,
     name: str = "",
     description: str | None = None,
     metadata: dict[str, Any] | None = None,
@@ -44,6 +48,7 @@ def create_comparison(
 ) -> Comparison:
     """Launch a comparison of A and B: it is queued, and a worker plans it."""
     check_launch(dataset, experiments, evaluators, order, max_concurrency)
+    check_budget(budget, evaluators)
     workspace = dataset.workspace
     comparison = Comparison.objects.create(
         workspace=workspace,
@@ -53,7 +58,9 @@ def create_comparison(
         description=description,
         metadata=storable_value(metadata or {}),
         source=Comparison.Source.LAUNCHED,
-        job=create_job(workspace=workspace, max_concurrency=max_concurrency, author=author),
+        job=create_job(
+            workspace=workspace, max_concurrency=max_concurrency, budget=budget, author=author
+        ),
         order=order,
         seed=uuid7().int & (1 << 62) - 1,
         dataset_version=experiments[0].dataset_version,
@@ -64,6 +71,8 @@ def create_comparison(
         ComparisonEvaluator(comparison=comparison, key=row.name, evaluator=row)
         for row in evaluators
     )
+    if stop_when_certain:
+        Race.objects.bulk_create(Race(evaluator=row) for row in comparison.evaluators.all())
     return comparison
 
 
@@ -109,18 +118,22 @@ def create_evaluation(
     experiment: Experiment,
     evaluator: Evaluator,
     max_concurrency: int = 8,
+    budget: Budget = NO_LIMIT,
     author: User | None = None,
 ) -> Evaluation:
     """Launch a single-run evaluator over an experiment: its scores become feedback."""
     if kind_of(evaluator).family != "string":
         raise InvalidError("evaluator", f"{evaluator.name} does not score one output")
     check_concurrency(max_concurrency)
+    check_budget(budget, [evaluator])
     workspace = experiment.workspace
     return Evaluation.objects.create(
         workspace=workspace,
         experiment=experiment,
         evaluator=evaluator,
-        job=create_job(workspace=workspace, max_concurrency=max_concurrency, author=author),
+        job=create_job(
+            workspace=workspace, max_concurrency=max_concurrency, budget=budget, author=author
+        ),
     )
 
 

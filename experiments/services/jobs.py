@@ -1,113 +1,201 @@
 """The states of a job, and the only ways from one to another."""
 
+from __future__ import annotations
+
 import contextlib
+from collections.abc import Mapping
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
-from experiments.errors import ConflictError
-from experiments.models import Comparison, Evaluation, Job, Lane, Outcome, QueueItem
-from experiments.services.lanes import free_items, open_lanes
-from experiments.services.planning import plan_comparison, plan_evaluation, requeue_failed
+from experiments.errors import ConflictError, InvalidError
+from experiments.models import (
+    Comparison,
+    Evaluation,
+    Evaluator,
+    Feedback,
+    Job,
+    Judgment,
+    Lane,
+    Outcome,
+    QueueItem,
+)
+from experiments.services.budgets import Budget, check_budget, has_room
+from experiments.services.lanes import open_lanes
+from experiments.services.planning import (
+    plan_comparison,
+    plan_evaluation,
+    requeue,
+    requeue_failed_runs,
+    take_in_what_came,
+)
+from experiments.services.stopping import JUDGED, go_on, halted
 from tiebreak.accounts.models import User, Workspace
 
 MAX_CONCURRENCY = 1024
+State = Job.State
+OPEN = (State.QUEUED, State.RUNNING, State.PAUSED)
+ENDED = (State.CANCELLED, State.COMPLETE, State.FAILED)
+AT_REST = (State.PAUSED, *ENDED)
 
-MOVES: dict[str, tuple[set[str], str]] = {
-    "start": ({Job.State.QUEUED}, Job.State.RUNNING),
-    "pause": ({Job.State.QUEUED, Job.State.RUNNING}, Job.State.PAUSED),
-    "resume": ({Job.State.PAUSED}, Job.State.RUNNING),
-    "queue": ({Job.State.PAUSED}, Job.State.QUEUED),
-    "cancel": ({Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED}, Job.State.CANCELLED),
-    "retry": (
-        {Job.State.COMPLETE, Job.State.CANCELLED, Job.State.FAILED, Job.State.PAUSED},
-        Job.State.RUNNING,
-    ),
-    "complete": ({Job.State.RUNNING}, Job.State.COMPLETE),
-    "fail": ({Job.State.QUEUED, Job.State.RUNNING}, Job.State.FAILED),
+# Every step, the states it may be taken in, and where it leads. What leads to RUNNING leads to
+# QUEUED as long as the job is not planned.
+MOVES: Mapping[str, tuple[tuple[State, ...], State]] = {
+    "start": ((State.QUEUED,), State.RUNNING),
+    "pause": ((State.QUEUED, State.RUNNING), State.PAUSED),
+    "resume": ((State.PAUSED,), State.RUNNING),
+    "cancel": (OPEN, State.CANCELLED),
+    "retry": (AT_REST, State.RUNNING),
+    "rejudge": (AT_REST, State.RUNNING),
+    "extend": (AT_REST, State.QUEUED),
+    "complete": ((State.RUNNING,), State.COMPLETE),
+    "fail": ((State.QUEUED, State.RUNNING), State.FAILED),
 }
-SAID = {"queue": "resume"}
-ENDED = {Job.State.COMPLETE, Job.State.CANCELLED, Job.State.FAILED}
+# The steps that people and scripts may take.
+STEPS = ("pause", "resume", "cancel", "retry", "rejudge", "extend")
 
 
-def create_job(*, workspace: Workspace, max_concurrency: int, author: User | None) -> Job:
+def allowed_steps(job: Job) -> list[str]:
+    """What a person may do with a job in its state."""
+    return [step for step in STEPS if job.state in MOVES[step][0]]
+
+
+def create_job(
+    *,
+    workspace: Workspace,
+    max_concurrency: int,
+    budget: Budget,
+    author: User | None,
+) -> Job:
     """A job that waits to be planned."""
-    return Job.objects.create(workspace=workspace, max_concurrency=max_concurrency, author=author)
+    return Job.objects.create(
+        workspace=workspace,
+        max_concurrency=max_concurrency,
+        budget_calls=budget.calls,
+        budget_money=budget.money,
+        author=author,
+    )
 
 
-def move(job: Job, step: str, *, error: str = "") -> Job:
+def move(job: Job, step: str, *, error: str = "", cause: Job.Cause = Job.Cause.NONE) -> Job:
     """Take one allowed step, or say why it is not allowed."""
     allowed, target = MOVES[step]
-    moment = timezone.now()
     with transaction.atomic():
         locked = Job.objects.select_for_update().get(pk=job.pk)
         if locked.state not in allowed:
             state = locked.get_state_display().lower()
-            raise ConflictError(f"Cannot {SAID.get(step, step)}: it is {state}.")
-        locked.state = target
-        locked.error = error
+            known = ", ".join(allowed_steps(locked)) or "nothing"
+            raise ConflictError(f"Cannot {step}: it is {state}. Possible now: {known}.")
+        if target == State.RUNNING and not locked.planned:
+            target = State.QUEUED
+        moment = timezone.now()
+        locked.state, locked.error, locked.cause = target, error, cause
         locked.touched_at = moment
-        locked.started_at = locked.started_at or (moment if step == "start" else None)
         locked.finished_at = moment if target in ENDED else None
+        if target == State.RUNNING:
+            locked.started_at = locked.started_at or moment
         locked.save()
     return locked
+
+
+def steer(job: Job, step: str) -> list[Lane]:
+    """Take a step that somebody asked for; the lanes that now need a message."""
+    if step not in STEPS:
+        raise InvalidError("step", f"must be one of {', '.join(STEPS)}")
+    with transaction.atomic():
+        job = move(job, step)
+        comparison = Comparison.objects.filter(job=job).first()
+        if step in ("rejudge", "extend") and comparison is None:
+            raise ConflictError(f"Cannot {step}: this job scores single outputs.")
+        if step == "extend" and comparison is not None:
+            go_on(comparison)
+            take_in_what_came(comparison, job)
+        elif step in ("retry", "rejudge") and job.planned:
+            _requeue(job, comparison, step)
+        return _go(job)
+
+
+def _requeue(job: Job, comparison: Comparison | None, step: str) -> None:
+    if comparison is None:
+        requeue_failed_runs(Evaluation.objects.get(job=job), job)
+        return
+    go_on(comparison)
+    requeue(comparison, job, only_order_changed=step == "rejudge")
+
+
+def _go(job: Job) -> list[Lane]:
+    """Open the lanes of a running job, where something is to be done."""
+    if job.state != State.RUNNING or complete_if_done(job):
+        return []
+    job.paced_from = timezone.now()
+    job.paced_left = QueueItem.objects.filter(job=job).count()
+    job.save(update_fields=["paced_from", "paced_left"])
+    return list(open_lanes(job))
 
 
 @transaction.atomic
 def plan(job: Job) -> list[Lane]:
     """Queue a job's work and open its lanes; asked twice, the second does nothing."""
     job = Job.objects.select_for_update().get(pk=job.pk)
-    if job.state != Job.State.QUEUED:
+    if job.state != State.QUEUED:
         return []
     comparison = Comparison.objects.filter(job=job).first()
     if comparison is not None:
         plan_comparison(comparison, job)
     else:
         plan_evaluation(Evaluation.objects.get(job=job), job)
-    job = move(job, "start")
-    return list(open_lanes(job)) if not complete_if_done(job) else []
+    job.refresh_from_db()
+    return _go(move(job, "start"))
 
 
-def resume(job: Job) -> list[Lane]:
-    """Let a paused job go on; one that was paused before it was planned is planned first."""
-    if job.planned:
-        return list(open_lanes(move(job, "resume")))
-    move(job, "queue")
-    return plan(job)
+def set_budget(job: Job, budget: Budget) -> list[Lane]:
+    """Set a job's budget; one that paused because it was used up goes on if there is room now."""
+    check_budget(budget, evaluators_of(job))
+    with transaction.atomic():
+        locked = Job.objects.select_for_update().get(pk=job.pk)
+        locked.budget_calls, locked.budget_money = budget.calls, budget.money
+        locked.save(update_fields=["budget_calls", "budget_money"])
+        waits = locked.state == State.PAUSED and locked.cause == Job.Cause.BUDGET
+        return steer(locked, "resume") if waits and has_room(locked) else []
 
 
-@transaction.atomic
-def retry(job: Job) -> list[Lane]:
-    """Judge again what failed or was left when the job was cancelled, and nothing else."""
-    job = move(job, "retry")
-    comparison = Comparison.objects.filter(job=job).first()
-    if comparison is not None:
-        requeue_failed(comparison, job)
-    return list(open_lanes(job)) if not complete_if_done(job) else []
+def evaluators_of(job: Job) -> list[Evaluator]:
+    """The evaluators that a job asks, with their providers."""
+    rows = Evaluator.objects.select_related("provider__fallback__fallback__fallback")
+    of_job = Q(comparison_evaluators__comparison__job=job) | Q(evaluations__job=job)
+    return list(rows.filter(of_job).distinct())
 
 
 def complete_if_done(job: Job) -> bool:
     """Mark a job complete when nothing is left in its queue; say whether it has ended."""
     if QueueItem.objects.filter(job=job).exists():
         return False
+    comparison = Comparison.objects.filter(job=job).first()
+    is_certain = comparison is not None and bool(halted(comparison))
     with contextlib.suppress(ConflictError):
-        move(job, "complete")
+        move(job, "complete", cause=Job.Cause.CERTAIN if is_certain else Job.Cause.NONE)
     return True
 
 
-def stop_asking(job: Job, reason: str) -> None:
-    """Pause a job whose calls all fail, and say why; what it has stays."""
-    try:
-        move(job, "pause", error=reason)
-    except ConflictError:
-        return
-    free_items(job)
+def stop_asking(job: Job, reason: str, cause: Job.Cause) -> None:
+    """Pause a job that cannot go on by itself, and say why; what it has stays."""
+    with contextlib.suppress(ConflictError):
+        move(job, "pause", error=reason, cause=cause)
 
 
-def has_succeeded(job: Job) -> bool:
-    """Whether any judgment of this job has come to a verdict yet."""
+def failures_so_far(job: Job) -> int:
+    """How many verdicts have failed, as long as none of this job has come to anything; else 0."""
     comparison = Comparison.objects.filter(job=job).first()
     if comparison is None:
-        return QueueItem.objects.filter(job=job).count() < job.total
-    unsettled = (Outcome.PENDING, Outcome.FAILED, Outcome.MISSING)
-    return comparison.judgments.exclude(outcome__in=unsettled).exists()
+        evaluation = Evaluation.objects.select_related("evaluator").get(job=job)
+        given = Feedback.objects.filter(
+            experiment=evaluation.experiment_id,
+            key=evaluation.evaluator.name,
+            modified_at__gte=job.started_at or job.created_at,
+        )
+        return 0 if given.filter(is_error=False).exists() else given.count()
+    judged = Judgment.objects.filter(evaluator__in=list(comparison.evaluators.all()))
+    if judged.filter(outcome__in=JUDGED).exists():
+        return 0
+    return judged.filter(outcome=Outcome.FAILED).count()

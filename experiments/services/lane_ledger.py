@@ -4,49 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from decimal import Decimal
 
-from django.db import Error, connection, transaction
+from django.db import Error, transaction
 
 from experiments.models import Lane
 from experiments.services import lanes
 from experiments.services.asking import Asked, store_replies
+from experiments.services.budgets import Spent, settle
+from experiments.services.lane_database import LaneDatabase
+from experiments.services.lane_gates import Purse
 from experiments.services.lane_tools import Subject
+from experiments.services.stopping import follow_races
 from experiments.services.subjects import Answer, Work, record_pairs, record_runs
 
 log = logging.getLogger(__name__)
-Value = TypeVar("Value")
-
 POLL_SECONDS = 0.003
 FLUSH_SECONDS = 0.5
 TROUBLE_SECONDS = 1.0
 
 
-class LaneDatabase:
-    """One thread for the ORM: Django's connections belong to threads."""
-
-    def __init__(self) -> None:
-        self.executor = ThreadPoolExecutor(1, thread_name_prefix="lane-database")
-
-    async def run(self, function: Callable[..., Value], *arguments: Any) -> Value:
-        """Call a function that uses the ORM, without holding up the calls in flight."""
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.executor, function, *arguments)
-
-    def close(self) -> None:
-        self.executor.submit(lambda: connection.close()).result()
-        self.executor.shutdown()
-
-
 class Ledger:
     """Collects what comes in and commits it, checking the lane's token on every verdict."""
 
-    def __init__(self, lane: Lane, subject: Subject, database: LaneDatabase) -> None:
+    def __init__(self, lane: Lane, subject: Subject, purse: Purse) -> None:
         self.lane = lane
         self.subject = subject
-        self.database = database
+        self.purse = purse
+        self.database = purse.database
         # Of its own, so that a reply, whose slot waits for it, never queues behind verdicts.
         self.replies = LaneDatabase()
         self.finished: list[tuple[Work, list[Answer]]] = []
@@ -89,18 +75,35 @@ class Ledger:
 
     async def _store_arrived(self) -> None:
         batch, self.arrived = self.arrived, []
-        asked = [item for item, _ in batch]
-        workspace = self.subject.job.workspace_id
+        booked = self.purse.booked()
         try:
-            keys = await self.replies.run(store_replies, workspace, asked)
+            keys = await self.replies.run(self._store, [item for item, _ in batch], *booked)
         except Error as error:
             log.warning("Replies wait for the database: %s", error)
             self.arrived = batch + self.arrived
+            self.purse.book(*booked)
             await asyncio.sleep(TROUBLE_SECONDS)
             return
         for (_, waiting), key in zip(batch, keys, strict=True):
             if not waiting.done():
                 waiting.set_result(key)
+
+    @transaction.atomic
+    def _store(self, asked: Sequence[Asked], spent: Spent, held: Decimal) -> list[int]:
+        """Commit replies together with what they took."""
+        settle(self.lane.pk, self.lane.token, spent, held)
+        return store_replies(self.subject.job.workspace_id, asked)
+
+    async def settle_calls(self) -> None:
+        """Commit what calls took that brought no reply."""
+        booked = self.purse.booked()
+        if not booked[0].calls:
+            return
+        try:
+            await self.replies.run(settle, self.lane.pk, self.lane.token, *booked)
+        except Error:
+            self.purse.book(*booked)
+            raise
 
     async def flush(self) -> None:
         """Commit the verdicts that are in; kept for the next time when the database refuses."""
@@ -112,6 +115,8 @@ class Ledger:
         except Error:
             self.finished = finished + self.finished
             raise
+        if self.subject.comparison and self.subject.stops_when_certain:
+            await self.database.run(follow_races, self.subject.comparison)
 
     @transaction.atomic
     def _settle(self, finished: Sequence[tuple[Work, list[Answer]]]) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.models import Comparison, Evaluation, Evaluator, Job
+from experiments.models import Comparison, Evaluation, Evaluator, Job, Race
 from experiments.services.asking import Judge
 from experiments.services.evaluators import build, kind_of
-from experiments.services.jobs import stop_asking
+from experiments.services.jobs import evaluators_of, stop_asking
 from experiments.services.lanes import Claimed
 from experiments.services.sealing import Unsealable
 from experiments.services.subjects import Work, pair_work, run_work
@@ -20,7 +20,7 @@ class Tool:
         self.row = row
         self.kind = kind_of(row)
         self.evaluator = build(row)
-        self.judge = Judge(row, row.provider, self.evaluator) if row.provider else None
+        self.judge = Judge(row.provider, self.evaluator) if row.provider else None
 
     async def close(self) -> None:
         if self.judge:
@@ -39,21 +39,19 @@ class Subject:
             else Evaluation.objects.select_related("experiment", "evaluator").get(job=job)
         )
 
-    def evaluators(self) -> list[Evaluator]:
-        """The configured evaluators, with their providers."""
-        rows = Evaluator.objects.select_related("provider")
-        if self.evaluation:
-            return list(rows.filter(pk=self.evaluation.evaluator_id))
-        return list(rows.filter(comparison_evaluators__comparison=self.comparison))
+        self.stops_when_certain = Race.objects.filter(
+            evaluator__comparison=self.comparison or 0
+        ).exists()
 
     def open_tools(self) -> dict[int, Tool] | None:
         """Each evaluator ready for use; when one cannot be, the job pauses and says why."""
         tools: dict[int, Tool] = {}
-        for row in self.evaluators():
+        for row in evaluators_of(self.job):
             try:
                 tools[row.pk] = Tool(row)
             except (ValueError, TypeError, ImportError, Unsealable) as error:
-                stop_asking(self.job, f"Paused: {row.name} cannot be used. {error}")
+                reason = f"Paused: {row.name} cannot be used. {error}"
+                stop_asking(self.job, reason, Job.Cause.FAILURES)
                 return None
         return tools
 

@@ -11,30 +11,26 @@ import logging
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from datetime import timedelta
-from typing import Any
+from functools import partial
 from uuid import UUID
 
 from django.db import Error
 
-from evaluators.base import row_error
-from evaluators.errors import ModelError
 from experiments.models import Job, Lane
 from experiments.services import lanes
-from experiments.services.asking import (
-    Asked,
-    Judge,
-    Question,
-    Stored,
-    delay_before_repeating,
-    is_worth_repeating,
-    stored_replies,
-)
-from experiments.services.jobs import complete_if_done, has_succeeded, stop_asking
-from experiments.services.lane_ledger import LaneDatabase, Ledger
+from experiments.services.asking import Judge, Known, Question, stored_replies
+from experiments.services.budgets import used_up
+from experiments.services.jobs import complete_if_done, failures_so_far, stop_asking
+from experiments.services.lane_asking import Interview
+from experiments.services.lane_database import LaneDatabase
+from experiments.services.lane_gates import BudgetUsedUp, Closing, Gates, Later, Purse
+from experiments.services.lane_ledger import Ledger
 from experiments.services.lane_tools import Subject, Tool
 from experiments.services.lanes import Claimed
+from experiments.services.pacing import blocked_for
+from experiments.services.stopping import halted
 from experiments.services.subjects import Answer, Work
 
 log = logging.getLogger(__name__)
@@ -43,19 +39,9 @@ TURN_SECONDS = 20.0
 HEARTBEAT_SECONDS = 1.0
 LEASE_MARGIN_SECONDS = 15.0
 GRACE_SECONDS = 8.0
-MAX_ATTEMPTS = 5
 HOPELESS_AFTER = 20
 
 warnings.filterwarnings("ignore", message=r"Ignoring (input|reference) in ")
-
-
-class Later(Exception):
-    """An item goes back on the queue, to be asked again after `delay` seconds."""
-
-    def __init__(self, delay: float, *, failed: bool) -> None:
-        super().__init__()
-        self.delay = delay
-        self.failed = failed
 
 
 class Turn:
@@ -67,22 +53,23 @@ class Turn:
         self.job: Job = lane.job
         self.subject = Subject(self.job)
         self.database = LaneDatabase()
-        self.ledger = Ledger(lane, self.subject, self.database)
+        self.closing = Closing(stopping)
+        self.purse = Purse(lane, self.database, self.closing)
+        self.ledger = Ledger(lane, self.subject, self.purse)
         self.tools: dict[int, Tool] = {}
         self.tasks: set[asyncio.Task[None]] = set()
         self.may_ask = True
-        self.draining = False
         self.batch = 16
         self.failures = 0
 
     @property
-    def asks_models(self) -> bool:
-        return any(tool.judge for tool in self.tools.values())
+    def judges(self) -> list[Judge]:
+        return [tool.judge for tool in self.tools.values() if tool.judge]
 
     @property
     def lease(self) -> timedelta:
         """Longer than any call may take, so that a lane that is only slow keeps its items."""
-        limits = [tool.row.provider.timeout for tool in self.tools.values() if tool.row.provider]
+        limits = [one.provider.timeout for judge in self.judges for one in judge.callers]
         return timedelta(seconds=max(limits, default=60.0) + LEASE_MARGIN_SECONDS)
 
     def run(self) -> UUID | None:
@@ -98,18 +85,25 @@ class Turn:
         return token
 
     async def _run(self) -> None:
-        self.slots = asyncio.Semaphore(self.lane.width)
         self.wake = asyncio.Event()
         tools = await self.database.run(self.subject.open_tools)
         if tools is None:
             return
         self.tools = tools
+        providers = [one.provider for judge in self.judges for one in judge.callers]
+        gates = Gates(self.lane, self.purse, self.closing, providers)
+        self.pacers = gates.pacers
+        self.interview = Interview(gates, self.ledger, self.database)
+        await self._hear()
+        self.failures = await self.database.run(failures_so_far, self.job)
         loops = (
             self._heartbeat(),
             self.ledger.store_for_ever(),
             self.ledger.settle_for_ever(self.wake),
         )
         helpers = [asyncio.create_task(loop) for loop in loops]
+        for helper in helpers:
+            helper.add_done_callback(self._break_off)
         try:
             await self._claim_until_done()
         finally:
@@ -118,8 +112,19 @@ class Turn:
                 helper.cancel()
             await asyncio.gather(*helpers, return_exceptions=True)
             await self.ledger.flush()
+            await self.ledger.settle_calls()
             for tool in self.tools.values():
                 await tool.close()
+
+    def _break_off(self, helper: asyncio.Task[None]) -> None:
+        """Without its helpers a lane must not go on: what it holds goes back on the queue."""
+        if helper.cancelled() or helper.exception() is None:
+            return
+        log.error("A lane breaks off", exc_info=helper.exception())
+        self.may_ask = False
+        self.closing.begin()
+        for task in self.tasks:
+            task.cancel()
 
     async def _claim_until_done(self) -> None:
         deadline = time.monotonic() + TURN_SECONDS
@@ -135,7 +140,7 @@ class Turn:
 
     def _wanted(self) -> int:
         """How many items to claim: enough that no slot has to wait for the database."""
-        if self.asks_models:
+        if self.judges:
             free = 2 * self.lane.width - len(self.tasks)
             return free if free > self.lane.width // 4 else 0
         return 0 if self.tasks or len(self.ledger.finished) > self.batch else self.batch
@@ -159,21 +164,23 @@ class Turn:
             items = [item for item in claimed if item.evaluator_id == tool.row.pk]
             if not items:
                 continue
+            if tool.row.pk in self.interview.halted:
+                await self._drop(items)
+                continue
             works = await self.database.run(self.subject.load, tool, items)
-            await self._drop_lost(items, works)
+            known = {work.item.item_id for work in works}
+            # What was deleted meanwhile needs no verdict.
+            await self._drop([item for item in items if item.item_id not in known])
             if tool.judge:
                 await self._begin_asking(tool.judge, works)
             elif works:
                 self._spawn(self._run_batch(tool, works))
 
-    async def _drop_lost(self, items: Sequence[Claimed], works: Sequence[Work]) -> None:
-        """What was deleted meanwhile needs no verdict."""
-        known = {work.item.item_id for work in works}
-        lost = [item.item_id for item in items if item.item_id not in known]
-        if lost:
-            await self.database.run(lanes.drop_items, lost)
+    async def _drop(self, items: Sequence[Claimed]) -> None:
+        if items:
+            await self.database.run(lanes.drop_items, [item.item_id for item in items])
 
-    def _spawn(self, work: Any) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self._ended)
@@ -201,80 +208,75 @@ class Turn:
             self._spawn(self._ask_all(judge, work, questions, known))
 
     async def _ask_all(
-        self,
-        judge: Judge,
-        work: Work,
-        questions: Sequence[Question | Answer],
-        known: dict[tuple[bytes, int], Stored],
+        self, judge: Judge, work: Work, questions: Sequence[Question | Answer], known: Known
     ) -> None:
         try:
-            answers = [await self._answer(judge, work, question, known) for question in questions]
+            answers = [
+                await self.interview.answer(judge, work, question, known) for question in questions
+            ]
         except Later as later:
-            await self.database.run(self._put_back, work, later)
+            await self._put_off(work, later)
+            return
+        except BudgetUsedUp:
+            await self._put_off(work, Later())
+            await self._stop(await self.database.run(used_up, self.job), Job.Cause.BUDGET)
             return
         self.ledger.add(work, answers)
         await self._notice(answers)
 
-    async def _answer(
-        self,
-        judge: Judge,
-        work: Work,
-        question: Question | Answer,
-        known: dict[tuple[bytes, int], Stored],
-    ) -> Answer:
-        if isinstance(question, Answer):
-            return question
-        stored = known.get((question.digest, question.sample))
-        if stored:
-            return judge.read(stored.text, stored.finish_reason, stored.pk, from_cache=True)
-        try:
-            async with self.slots:
-                if not self.may_ask or self.stopping.is_set() or self.draining:
-                    raise Later(0, failed=False)
-                reply = await judge.call(question)
-                # The slot is kept until the commit, so that a kill loses at most what is in flight.
-                reply_id = await self.ledger.save(Asked(question, reply))
-        except ModelError as error:
-            if is_worth_repeating(error) and work.item.attempts + 1 < MAX_ATTEMPTS:
-                delay = delay_before_repeating(error, work.item.attempts)
-                raise Later(delay, failed=True) from error
-            return Answer(row_error(error))
-        return judge.read(reply.text, reply.finish_reason, reply_id, from_cache=False)
-
-    def _put_back(self, work: Work, later: Later) -> None:
-        lanes.put_back(self.lane, [work.item.item_id], delay=later.delay, failed=later.failed)
+    async def _put_off(self, work: Work, later: Later) -> None:
+        if work.item.evaluator_id in self.interview.halted:
+            await self._drop([work.item])
+            return
+        put_back = partial(lanes.put_back, delay=later.delay, failed=later.failed)
+        await self.database.run(put_back, self.lane, [work.item.item_id])
 
     async def _notice(self, answers: Sequence[Answer]) -> None:
         """Stop a job whose every call fails: a wrong key must not be tried ten thousand times."""
-        failed = any(answer.error and answer.reply_id is None for answer in answers)
+        failed = any(answer.error for answer in answers)
         self.failures = self.failures + 1 if failed else 0
         if self.failures < HOPELESS_AFTER or not self.may_ask:
             return
         await self.ledger.flush()
-        if not await self.database.run(has_succeeded, self.job):
+        if await self.database.run(failures_so_far, self.job):
             reason = f"Paused: the first {self.failures} calls all failed. {answers[-1].error}"
-            await self.database.run(stop_asking, self.job, reason)
+            await self._stop(reason, Job.Cause.FAILURES)
+
+    async def _stop(self, reason: str, cause: Job.Cause) -> None:
+        """Pause the job, and say why."""
+        if self.may_ask:
             self.may_ask = False
+            self.closing.begin()
+            await self.database.run(stop_asking, self.job, reason, cause)
 
     async def _heartbeat(self) -> None:
         """Prolong the lease and hear whether to go on; a database that is away is asked again."""
         while True:
             try:
-                goes_on = await self.database.run(self._report)
+                await self._hear()
+                await self.ledger.settle_calls()
             except Error as error:
                 log.warning("No heartbeat: %s", error)
-            else:
-                self.may_ask = self.may_ask and goes_on
             if not self.may_ask:
+                self.closing.begin()
                 self.wake.set()
             await asyncio.sleep(HEARTBEAT_SECONDS)
 
-    def _report(self) -> bool:
-        return lanes.report(self.lane, lease=self.lease)
+    async def _hear(self) -> None:
+        goes_on, blocked, self.interview.halted = await self.database.run(self._report)
+        self.may_ask = self.may_ask and goes_on
+        for provider, seconds in blocked.items():
+            self.pacers[provider].block(seconds)
+
+    def _report(self) -> tuple[bool, dict[int, float], set[int]]:
+        goes_on = lanes.report(self.lane, lease=self.lease)
+        blocked = blocked_for(self.pacers) if self.pacers else {}
+        comparison = self.subject.comparison if self.subject.stops_when_certain else None
+        return goes_on, blocked, halted(comparison) if comparison else set()
 
     async def _wind_down(self) -> None:
         """Start no more calls; let those in flight end, but not for long when shutting down."""
-        self.draining = True
+        self.closing.begin()
         patience = GRACE_SECONDS if self.stopping.is_set() else None
         if self.tasks:
             _, late = await asyncio.wait(self.tasks, timeout=patience)

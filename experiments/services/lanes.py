@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
+from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import connection, transaction
@@ -38,25 +39,36 @@ class Claimed:
 
 
 def open_lanes(job: Job) -> Sequence[Lane]:
-    """Lanes that together are as wide as the job allows, with fresh tokens."""
+    """Lanes that together are as wide as the job allows, with fresh tokens.
+
+    A lane that still waits for its last calls is left alone: it goes on by itself, and until then
+    its share of the limit is in use.
+    """
     count = ceil(job.max_concurrency / LANE_WIDTH)
-    moment = timezone.now()
     share, rest = divmod(job.max_concurrency, count)
-    return [
-        Lane.objects.update_or_create(
-            job=job,
-            number=number,
-            defaults={
-                "width": share + (number < rest),
-                "token": uuid4(),
-                "state": Lane.State.QUEUED,
-                "owner": "",
-                "changed_at": moment,
-                "lease_until": None,
-            },
-        )[0]
-        for number in range(count)
-    ]
+    opened = []
+    for number in range(count):
+        lane, _ = Lane.objects.get_or_create(
+            job=job, number=number, defaults={"width": 1, "token": uuid4()}
+        )
+        free = Lane.objects.filter(pk=lane.pk).exclude(state=Lane.State.RUNNING)
+        width = share + (number < rest)
+        if free.update(width=width, **fresh(Lane.State.QUEUED)):
+            opened.append(Lane.objects.get(pk=lane.pk))
+    return opened
+
+
+def fresh(state: str) -> dict[str, Any]:
+    """What a lane is given when it changes hands: a new token, and nothing held any more."""
+    return {
+        "token": uuid4(),
+        "state": state,
+        "owner": "",
+        "changed_at": timezone.now(),
+        "lease_until": None,
+        "calls_held": 0,
+        "money_held": 0,
+    }
 
 
 def take_lane(lane_id: int, token: UUID, *, owner: str, lease: timedelta) -> Lane | None:
@@ -105,11 +117,6 @@ def put_back(lane: Lane, item_ids: Sequence[int], *, delay: float, failed: bool)
     )
 
 
-def free_items(job: Job) -> None:
-    """Let go of everything that any lane of this job has claimed."""
-    QueueItem.objects.filter(job=job, lane_token__isnull=False).update(lane_token=None)
-
-
 def next_due(lane: Lane) -> datetime | None:
     """When the next unclaimed item may be asked; None when there is none."""
     free = QueueItem.objects.filter(job=lane.job_id, lane_token=None)
@@ -129,8 +136,6 @@ def hand_over(lane: Lane) -> UUID | None:
 
 def renew(lane: Lane, state: str) -> UUID | None:
     """Give a lane a new token, unless somebody did so meanwhile; its old one is worthless then."""
-    token = uuid4()
-    renewed = Lane.objects.filter(pk=lane.pk, token=lane.token).update(
-        token=token, state=state, owner="", changed_at=timezone.now(), lease_until=None
-    )
-    return token if renewed and state == Lane.State.QUEUED else None
+    values = fresh(state)
+    renewed = Lane.objects.filter(pk=lane.pk, token=lane.token).update(**values)
+    return values["token"] if renewed and state == Lane.State.QUEUED else None

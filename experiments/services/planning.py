@@ -1,11 +1,13 @@
 """Planning a comparison: which runs meet, which have no partner, and in which order to judge."""
 
+from typing import Any
+
 from django.db import connection, transaction
 
-from experiments.models import Comparison, Evaluation, Job
+from experiments.models import Comparison, Evaluation, Job, Outcome
 
 PAIRS = """
-INSERT INTO experiments_pair
+INSERT INTO experiments_pair AS pair
     (comparison_id, example_uid, repetition, revision_id, position, run_uids, splits)
 WITH picked AS (
     SELECT side.position AS side, run.example_uid, run.uid,
@@ -34,23 +36,15 @@ LEFT JOIN LATERAL (
     ORDER BY revision.valid_from DESC LIMIT 1
 ) revision ON true
 WHERE example.dataset_id = %(dataset)s
-ON CONFLICT (comparison_id, example_uid, repetition) DO NOTHING
+ON CONFLICT (comparison_id, example_uid, repetition) DO UPDATE
+SET run_uids = ARRAY(
+    SELECT coalesce(one.kept, one.came)
+    FROM unnest(pair.run_uids, excluded.run_uids) WITH ORDINALITY AS one(kept, came, place)
+    ORDER BY one.place)
+WHERE array_position(pair.run_uids, NULL) IS NOT NULL
 """
 
-JUDGMENTS = """
-INSERT INTO experiments_judgment
-    (pair_id, comparison_id, evaluator_id, judge, position, rank, outcome, order_changed, reason,
-     error)
-SELECT pair.id, pair.comparison_id, evaluator.id, '', pair.position,
-       row_number() OVER (
-           PARTITION BY evaluator.id
-           ORDER BY md5(%(seed)s || pair.example_uid::text || pair.repetition::text)
-       ),
-       CASE WHEN lack.what IS NULL THEN 'pending' ELSE 'missing' END, false, '',
-       coalesce(lack.what, '')
-FROM experiments_pair pair
-JOIN experiments_comparisonevaluator evaluator ON evaluator.comparison_id = pair.comparison_id
-LEFT JOIN LATERAL (
+LACK = """(
     SELECT string_agg(
         chr(65 + (side.place - 1)::int) || CASE
             WHEN side.uid IS NULL THEN ' has no run'
@@ -60,33 +54,77 @@ LEFT JOIN LATERAL (
     LEFT JOIN experiments_run run ON run.workspace_id = %(workspace)s AND run.uid = side.uid
     LEFT JOIN experiments_runpayload payload ON payload.run_id = run.id
     WHERE side.uid IS NULL OR run.status = 'error' OR payload.outputs IS NULL
-) lack ON true
-WHERE pair.comparison_id = %(comparison)s
-ON CONFLICT (pair_id, evaluator_id, judge) DO NOTHING
-"""
+)"""
 
-COUNTS = """
+# What lacked a run, and has it now.
+REOPENED = """
+WITH reopened AS (
+    UPDATE experiments_judgment judgment SET outcome = 'pending', error = ''
+    FROM experiments_pair pair, LATERAL LACK lack
+    WHERE judgment.comparison_id = %(comparison)s AND judgment.outcome = 'missing'
+      AND judgment.judge = '' AND pair.id = judgment.pair_id AND lack.what IS NULL
+    RETURNING judgment.evaluator_id, judgment.judge, judgment.pair_id, judgment.order_changed
+)
 INSERT INTO experiments_outcomedelta
     (evaluator_id, judge, split, outcome, order_changed, amount)
-SELECT judgment.evaluator_id, judgment.judge, place.split, judgment.outcome,
-       judgment.order_changed, count(*)
-FROM experiments_judgment judgment
-JOIN experiments_pair pair ON pair.id = judgment.pair_id
+SELECT reopened.evaluator_id, reopened.judge, place.split, change.outcome, reopened.order_changed,
+       sum(change.amount)
+FROM reopened
+JOIN experiments_pair pair ON pair.id = reopened.pair_id
+CROSS JOIN (VALUES ('missing', -1), ('pending', 1)) AS change(outcome, amount)
 CROSS JOIN LATERAL unnest(array_prepend('', pair.splits)) AS place(split)
-WHERE judgment.comparison_id = %(comparison)s
 GROUP BY 1, 2, 3, 4, 5
-"""
+""".replace("LACK", LACK)
+
+# Repetitions of an example follow each other: an early stop counts each example once.
+JUDGMENTS = """
+WITH last AS (
+    SELECT evaluator.id AS evaluator_id, coalesce(max(judgment.rank), 0) AS rank
+    FROM experiments_comparisonevaluator evaluator
+    LEFT JOIN experiments_judgment judgment ON judgment.evaluator_id = evaluator.id
+    WHERE evaluator.comparison_id = %(comparison)s
+    GROUP BY evaluator.id
+), added AS (
+    INSERT INTO experiments_judgment
+        (pair_id, comparison_id, evaluator_id, judge, position, rank, outcome, order_changed,
+         reason, error)
+    SELECT pair.id, pair.comparison_id, last.evaluator_id, '', pair.position,
+           last.rank + row_number() OVER (
+               PARTITION BY last.evaluator_id
+               ORDER BY md5(%(seed)s || pair.example_uid::text), pair.example_uid, pair.repetition
+           ),
+           CASE WHEN lack.what IS NULL THEN 'pending' ELSE 'missing' END, false, '',
+           coalesce(lack.what, '')
+    FROM experiments_pair pair
+    CROSS JOIN last
+    LEFT JOIN LATERAL LACK lack ON true
+    WHERE pair.comparison_id = %(comparison)s AND NOT EXISTS (
+        SELECT FROM experiments_judgment known
+        WHERE known.pair_id = pair.id AND known.evaluator_id = last.evaluator_id
+          AND known.judge = '')
+    ON CONFLICT (pair_id, evaluator_id, judge) DO NOTHING
+    RETURNING pair_id, evaluator_id, judge, outcome, order_changed
+)
+INSERT INTO experiments_outcomedelta
+    (evaluator_id, judge, split, outcome, order_changed, amount)
+SELECT added.evaluator_id, added.judge, place.split, added.outcome, added.order_changed, count(*)
+FROM added
+JOIN experiments_pair pair ON pair.id = added.pair_id
+CROSS JOIN LATERAL unnest(array_prepend('', pair.splits)) AS place(split)
+GROUP BY 1, 2, 3, 4, 5
+""".replace("LACK", LACK)
 
 QUEUE = """
 INSERT INTO experiments_queueitem (job_id, evaluator_id, target, rank, attempts, not_before)
 SELECT %(job)s, chosen.evaluator_id, judgment.id, judgment.rank, 0, now()
 FROM experiments_judgment judgment
 JOIN experiments_comparisonevaluator chosen ON chosen.id = judgment.evaluator_id
-WHERE judgment.comparison_id = %(comparison)s AND judgment.outcome = 'pending'
+WHERE judgment.comparison_id = %(comparison)s AND judgment.judge = '' AND {which}
 ON CONFLICT (job_id, evaluator_id, target) DO NOTHING
 """
-
-REQUEUE = QUEUE.replace("outcome = 'pending'", "outcome IN ('pending', 'failed')")
+WAITING = QUEUE.format(which="judgment.outcome = 'pending'")
+UNSETTLED = QUEUE.format(which="judgment.outcome IN ('pending', 'failed')")
+ORDER_CHANGED = QUEUE.format(which="judgment.order_changed")
 
 RUNS = """
 INSERT INTO experiments_queueitem (job_id, evaluator_id, target, rank, attempts, not_before)
@@ -94,9 +132,16 @@ SELECT %(job)s, %(evaluator)s, run.id, row_number() OVER (ORDER BY run.start_tim
 FROM experiments_run run
 JOIN experiments_runpayload payload ON payload.run_id = run.id
 WHERE run.experiment_id = %(experiment)s AND run.is_root AND run.status <> 'error'
-  AND payload.outputs IS NOT NULL
+  AND payload.outputs IS NOT NULL AND {which}
 ON CONFLICT (job_id, evaluator_id, target) DO NOTHING
 """
+ALL_RUNS = RUNS.format(which="true")
+FAILED_RUNS = RUNS.format(
+    which="""EXISTS (
+        SELECT FROM experiments_feedback feedback
+        WHERE feedback.experiment_id = run.experiment_id AND feedback.run_uid = run.uid
+          AND feedback.key = %(key)s AND feedback.is_error)"""
+)
 
 
 @transaction.atomic
@@ -115,16 +160,39 @@ def plan_comparison(comparison: Comparison, job: Job) -> None:
         "job": job.pk,
     }
     with connection.cursor() as cursor:
-        for statement in (PAIRS, JUDGMENTS, COUNTS, QUEUE):
+        for statement in (PAIRS, REOPENED, JUDGMENTS, WAITING):
             cursor.execute(statement, values)
-        _note_total(job, cursor.rowcount)
+    counted = comparison.judgments.filter(judge="").exclude(outcome=Outcome.MISSING)
+    _note_total(job, counted.count())
 
 
-@transaction.atomic
-def requeue_failed(comparison: Comparison, job: Job) -> None:
-    """Queue again what has no verdict: failed judgments, and those a cancelled job left."""
+def take_in_what_came(comparison: Comparison, job: Job) -> None:
+    """Let a job be planned anew, on the dataset as it is now: only what is new is added."""
+    comparison.dataset_version = comparison.dataset.modified_at
+    comparison.save(update_fields=["dataset_version"])
+    job.planned = False
+    job.save(update_fields=["planned"])
+
+
+def requeue(comparison: Comparison, job: Job, *, only_order_changed: bool) -> None:
+    """Queue again what has no verdict, or the ties of orders that disagreed."""
     with connection.cursor() as cursor:
-        cursor.execute(REQUEUE, {"job": job.pk, "comparison": comparison.pk})
+        cursor.execute(
+            ORDER_CHANGED if only_order_changed else UNSETTLED,
+            {"job": job.pk, "comparison": comparison.pk},
+        )
+
+
+def requeue_failed_runs(evaluation: Evaluation, job: Job) -> None:
+    """Queue again the runs that could not be scored."""
+    values: dict[str, Any] = {
+        "job": job.pk,
+        "evaluator": evaluation.evaluator_id,
+        "experiment": evaluation.experiment_id,
+        "key": evaluation.evaluator.name,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(FAILED_RUNS, values)
 
 
 @transaction.atomic
@@ -135,7 +203,7 @@ def plan_evaluation(evaluation: Evaluation, job: Job) -> None:
         return
     with connection.cursor() as cursor:
         cursor.execute(
-            RUNS,
+            ALL_RUNS,
             {
                 "job": job.pk,
                 "evaluator": evaluation.evaluator_id,

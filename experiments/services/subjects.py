@@ -24,7 +24,6 @@ from experiments.models import (
     Evaluation,
     ExampleRevision,
     Feedback,
-    Game,
     Judgment,
     Order,
     Run,
@@ -33,6 +32,7 @@ from experiments.rawjson import dumps, storable
 from experiments.services.judgment_rows import FEEDBACK_SPACE, Decided
 from experiments.services.judgments import record_judgments
 from experiments.services.lanes import Claimed
+from experiments.services.samples import Sample, next_sample, repetitions_of, spent_samples
 from experiments.texts import reason_in, text_of
 from experiments.verdicts import FAILED, GameResult, reduce_games
 
@@ -44,7 +44,6 @@ ERROR_KINDS: dict[str, str] = {
     ProviderError.__name__: "provider",
     UnreadableReply.__name__: "unreadable",
 }
-FRESH_SAMPLE = 100_000
 
 
 @dataclass(frozen=True)
@@ -70,9 +69,9 @@ class Work:
 
     item: Claimed
     questions: list[dict[str, Any]]
+    samples: list[Sample]
     orders: list[tuple[int, int]] = field(default_factory=list)
     runs: Sequence[UUID] = ()
-    sample: int = 0
 
 
 def questions_for(kind: Kind, evaluator: Any, **texts: Any) -> dict[str, Any]:
@@ -96,9 +95,9 @@ def pair_work(
         ).select_related("pair__revision__payload")
     }
     outputs = _outputs(comparison.workspace_id, judgments.values())
-    afresh = _unreadable_before(judgments)
+    spent = spent_samples(judgments)
     return [
-        _pair_work(comparison, kind, evaluator, item, judgments[item.target], outputs, afresh)
+        _pair_work(comparison, kind, evaluator, item, judgments[item.target], outputs, spent)
         for item in items
         if item.target in judgments
     ]
@@ -111,7 +110,7 @@ def _pair_work(
     item: Claimed,
     judgment: Judgment,
     outputs: dict[UUID, str | None],
-    afresh: dict[int, int],
+    spent: Mapping[tuple[int, int], Sequence[bool]],
 ) -> Work:
     pair = judgment.pair
     payload = pair.revision.payload if pair.revision else None
@@ -121,7 +120,10 @@ def _pair_work(
         item=item,
         orders=orders,
         runs=runs,
-        sample=pair.repetition + FRESH_SAMPLE * afresh.get(judgment.pk, 0),
+        samples=[
+            next_sample(pair.repetition, spent.get((judgment.pk, number), ()))
+            for number in range(len(orders))
+        ],
         questions=[
             questions_for(
                 kind,
@@ -150,15 +152,6 @@ def _outputs(workspace_id: int, judgments: Iterable[Judgment]) -> dict[UUID, str
     uids = {uid for judgment in judgments for uid in judgment.pair.run_uids if uid}
     rows = Run.objects.filter(workspace=workspace_id, uid__in=uids)
     return {uid: text_of(text) for uid, text in rows.values_list("uid", "payload__outputs")}
-
-
-def _unreadable_before(judgments: Mapping[int, Judgment]) -> dict[int, int]:
-    """How often each judgment met an unreadable reply: the next question is a fresh sample."""
-    times: dict[int, int] = {}
-    games = Game.objects.filter(judgment__in=judgments, error_kind="unreadable")
-    for judgment_id in games.values_list("judgment_id", flat=True):
-        times[judgment_id] = times.get(judgment_id, 0) + 1
-    return times
 
 
 def record_pairs(comparison: Comparison, finished: Sequence[tuple[Work, Sequence[Answer]]]) -> None:
@@ -208,10 +201,12 @@ def run_work(
         ).select_related("payload")
     }
     examples = _examples(evaluation, runs.values())
+    repetitions = repetitions_of(evaluation, runs.values())
     return [
         Work(
             item=item,
             runs=[run.uid],
+            samples=[Sample(repetitions.get(run.pk, 0))],
             questions=[
                 questions_for(
                     kind,

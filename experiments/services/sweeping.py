@@ -15,13 +15,14 @@ from django.db import connection, transaction
 from django.db.models import Count, Exists, OuterRef, Q, Sum
 from django.utils import timezone
 
-from experiments.models import Job, Lane, OutcomeDelta, QueueItem
+from experiments.models import Job, Lane, OutcomeDelta, QueueItem, WorkerSign
 from experiments.services.jobs import complete_if_done
 from experiments.services.lanes import renew
 
 SWEEP_LOCK = 0x7469656272656B
 HINT_SECONDS = 15
 ROLL_UP_ROWS = 50
+FORGET_WORKERS_AFTER = timedelta(days=1)
 
 
 @dataclass
@@ -81,6 +82,7 @@ def sweep(active: Container[UUID]) -> Forgotten:
     `active` are the tokens of the lanes that this very process is working on.
     """
     found = Forgotten()
+    give_sign()
     with _alone() as alone:
         if not alone:
             return found
@@ -100,6 +102,13 @@ def sweep(active: Container[UUID]) -> Forgotten:
             complete_if_done(job)
         roll_up_counts()
     return found
+
+
+def give_sign() -> None:
+    """Say that this worker is alive; those that fell silent long ago are forgotten."""
+    now = timezone.now()
+    WorkerSign.objects.update_or_create(name=owner_name(), defaults={"seen_at": now})
+    WorkerSign.objects.filter(seen_at__lt=now - FORGET_WORKERS_AFTER).delete()
 
 
 def _stuck_lanes(active: Container[UUID]) -> list[Lane]:

@@ -28,7 +28,7 @@ from experiments.services import jobs
 from experiments.services.comparisons import create_comparison, create_evaluation
 from experiments.services.evaluators import configure_evaluator
 from experiments.services.sample import FOLDER, load_sample
-from experiments.tasks import start_job, start_lanes
+from experiments.tasks import start_job, steer
 from tests.engine.processes import StubJudge, Worker, eventually
 from tests.factories import (
     make_comparison,
@@ -164,7 +164,7 @@ def test_an_unreadable_reply_fails_alone_and_a_retry_asks_afresh(
         assert failed.error_kind == "unreadable"
         assert failed.reply is not None
         assert "rather not" in failed.reply.text
-        start_lanes(jobs.retry(_job(comparison)))
+        steer(_job(comparison), "retry")
         counts = wait_for_end(comparison)
         assert stub.stats()["calls"] == 3
     assert (counts.a, counts.failed) == (2, 0)

@@ -25,16 +25,15 @@ from experiments.queries.corrections import Correction, corrections_of
 from experiments.queries.outcome_counts import OutcomeCounts, outcome_counts
 from experiments.queries.progress import progress_of
 from experiments.queries.verdict_card import verdict_of
-from experiments.services import jobs
 from experiments.services.comparisons import create_comparison
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import configure_evaluator
-from experiments.tasks import start_job, start_lanes
+from experiments.services.jobs import STEPS
+from experiments.tasks import start_job, steer
 from tiebreak import access
 from tiebreak.accounts.models import Workspace
 from tiebreak.api.reading import Fields, Params, object_body, workspace_of
 
-STEPS = ("pause", "resume", "cancel", "retry")
 MAX_ROWS = 1000
 
 
@@ -176,16 +175,11 @@ def counts_shape(counts: OutcomeCounts) -> dict[str, int]:
 
 @api_view(["POST"])
 def comparison_step(request: Request, uid: str, step: str) -> Response:
-    """Pause, resume, cancel, or judge again what failed; 409 when the state does not allow it."""
+    """Pause, resume, cancel, retry, rejudge or extend; 409 when the state does not allow it."""
     found = access.comparison(workspace_of(request), uid)
     if step not in STEPS or found.job is None:
         raise Http404("There is no such step for this comparison")
-    if step == "resume":
-        start_lanes(jobs.resume(found.job))
-    elif step == "retry":
-        start_lanes(jobs.retry(found.job))
-    else:
-        jobs.move(found.job, step)
+    steer(found.job, step)
     return Response(shape(access.comparison(workspace_of(request), uid)))
 
 

@@ -8,12 +8,12 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from experiments.errors import ConflictError
-from experiments.models import Comparison, ComparisonEvaluator, Job
+from experiments.models import Comparison, ComparisonEvaluator
 from experiments.queries.comparison_table import (
     FILTERS,
     Cursor,
@@ -27,10 +27,9 @@ from experiments.queries.corrections import corrections_of
 from experiments.queries.games import games_of
 from experiments.queries.outcome_counts import OutcomeCounts, counts_by_split, repeated_in
 from experiments.queries.progress import progress_of
-from experiments.services import jobs
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import kind_of
-from experiments.tasks import start_lanes
+from experiments.tasks import steer
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.address import number, one_of, with_changes
@@ -45,6 +44,8 @@ STEPS: dict[str, str] = {
     "cancel": "Cancelled. What was judged stays.",
     "resume": "Going on.",
     "retry": "Judging again what failed or was left.",
+    "rejudge": "Judging again what the order changed.",
+    "extend": "Judging what came since.",
 }
 
 
@@ -262,26 +263,16 @@ def _drawer(evaluator: ComparisonEvaluator, query: QueryDict, page: Page) -> dic
 @require_POST
 @needs(Role.EDITOR)
 def comparison_step(request: HtmxHttpRequest, uid: UUID, step: str) -> HttpResponse:
-    """Pause, resume, cancel, or judge again what failed."""
+    """Pause, resume, cancel, judge again, or add what came since."""
     comparison = access.comparison(request.workspace, uid)
+    if step not in STEPS:
+        raise Http404("There is no such step")
     try:
-        take_step(comparison.job, step)
+        steer(comparison.job, step)
         messages.success(request, STEPS[step])
     except ConflictError as error:
         messages.error(request, str(error))
     return HttpResponseRedirect(reverse("comparison_detail", args=[uid]))
-
-
-def take_step(job: Job | None, step: str) -> None:
-    """One step of a job; steps that go on send their lanes to the workers."""
-    if job is None:
-        raise ConflictError("A script judges this comparison; it cannot be steered from here.")
-    if step == "resume":
-        start_lanes(jobs.resume(job))
-    elif step == "retry":
-        start_lanes(jobs.retry(job))
-    else:
-        jobs.move(job, step)
 
 
 @needs(Role.EDITOR)

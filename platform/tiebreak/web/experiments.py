@@ -8,7 +8,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.db import transaction
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
@@ -29,10 +29,10 @@ from experiments.services.comparisons import create_evaluation
 from experiments.services.deletion import delete_experiment
 from experiments.services.evaluators import configure_evaluator
 from experiments.services.jobs import MAX_CONCURRENCY
-from experiments.tasks import start_job
+from experiments.tasks import start_job, steer
 from tiebreak import access
 from tiebreak.accounts.models import Role
-from tiebreak.web.comparisons import take_step
+from tiebreak.web.comparisons import STEPS
 from tiebreak.web.datasets import paging_links, place_of, search_of
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
@@ -172,10 +172,12 @@ def experiment_evaluate(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
 @require_POST
 @needs(Role.EDITOR)
 def evaluation_step(request: HtmxHttpRequest, uid: UUID, step: str) -> HttpResponse:
-    """Pause, resume or cancel an evaluation."""
+    """Pause, resume or cancel an evaluation, or score again what failed."""
     evaluation = access.evaluation(request.workspace, uid)
+    if step not in STEPS:
+        raise Http404("There is no such step")
     try:
-        take_step(evaluation.job, step)
+        steer(evaluation.job, step)
     except ConflictError as error:
         messages.error(request, str(error))
     target = reverse("experiment_detail", args=[evaluation.experiment.uid])

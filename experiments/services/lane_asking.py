@@ -1,0 +1,123 @@
+"""How a lane comes to an answer: from a stored reply, else from the first model that gives one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from evaluators.base import row_error
+from evaluators.errors import ModelError, RateLimited
+from evaluators.llm.retries import may_be_answered_elsewhere, may_pass
+from experiments.services.asking import (
+    LONGEST_WAIT_SECONDS,
+    Asked,
+    Judge,
+    Known,
+    Question,
+    delay_before_repeating,
+)
+from experiments.services.budgets import Spent
+from experiments.services.lane_database import LaneDatabase
+from experiments.services.lane_gates import Gates, Later, Pacer
+from experiments.services.lane_ledger import Ledger
+from experiments.services.pacing import block
+from experiments.services.subjects import Answer, Work
+
+MAX_ATTEMPTS = 5
+# A limit is no fault of the question: it is met more often before that counts as a failure.
+MAX_LIMITED_ATTEMPTS = 8
+
+
+class Interview:
+    """Puts a lane's questions to models, through the lane's gates."""
+
+    def __init__(self, gates: Gates, ledger: Ledger, database: LaneDatabase) -> None:
+        self.gates = gates
+        self.ledger = ledger
+        self.database = database
+        # Evaluators whose verdict is certain: they are not asked on.
+        self.halted: set[int] = set()
+
+    async def answer(
+        self, judge: Judge, work: Work, question: Question | Answer, known: Known
+    ) -> Answer:
+        """What comes of a question; Later or BudgetUsedUp when it cannot be asked now."""
+        if isinstance(question, Answer):
+            return question
+        stored = judge.answer_from(question, known)
+        if stored is not None:
+            return stored
+        async with self.gates.slots:
+            self.gates.closing.check()
+            if work.item.evaluator_id in self.halted:
+                raise Later
+            return await self._ask(judge, work, question, known)
+
+    async def _ask(self, judge: Judge, work: Work, question: Question, known: Known) -> Answer:
+        """Ask one model after the other until one gives a readable answer."""
+        errors: list[ModelError] = []
+        unread: Answer | None = None
+        for place in range(len(judge.callers)):
+            is_last = place == len(judge.callers) - 1
+            stored = known.get((question.digests[place], question.sample.number))
+            if stored is not None:
+                unread = judge.read_stored(stored)
+                continue
+            if self._pacer(judge, place).blocked_for > 0 and not is_last:
+                continue
+            try:
+                answer = await self._call(judge, place, question)
+            except ModelError as error:
+                errors.append(error)
+                if not may_be_answered_elsewhere(error):
+                    break
+                continue
+            if not answer.error:
+                return answer
+            unread = answer
+        self._repeat_later(work, errors)
+        return unread or Answer(row_error(errors[-1]))
+
+    def _repeat_later(self, work: Work, errors: Sequence[ModelError]) -> None:
+        for error in errors:
+            limit = MAX_LIMITED_ATTEMPTS if isinstance(error, RateLimited) else MAX_ATTEMPTS
+            if may_pass(error) and work.item.attempts + 1 < limit:
+                delay = delay_before_repeating(error, work.item.attempts)
+                raise Later(delay, failed=True) from error
+
+    async def _call(self, judge: Judge, place: int, question: Question) -> Answer:
+        """One call, paid for and stored; its slot is kept until the commit, so that a kill loses
+        at most what is in flight.
+        """
+        caller, purse = judge.callers[place], self.gates.purse
+        tokens, money = caller.expected(question.messages)
+        held = await purse.take(money)
+        try:
+            await self._pacer(judge, place).wait(tokens)
+            self.gates.closing.check()
+        except Later:
+            purse.give_back()
+            raise
+        try:
+            reply = await caller.call(question.messages)
+        except ModelError as error:
+            purse.book(Spent(calls=1), held)
+            await self._heed(judge, place, error)
+            raise
+        spent = caller.spent_on(question.messages, reply)
+        purse.book(spent, held)
+        cost = None if spent.unpriced or not spent.prompt_tokens else spent.money
+        asked = Asked(question, place, caller.provider.pk, reply, cost)
+        reply_id = await self.ledger.save(asked)
+        return judge.read(reply.text, reply.finish_reason, reply_id, from_cache=False)
+
+    def _pacer(self, judge: Judge, place: int) -> Pacer:
+        return self.gates.pacers[judge.callers[place].provider.pk]
+
+    async def _heed(self, judge: Judge, place: int, error: ModelError) -> None:
+        """A provider that says how long to wait is left alone by every lane."""
+        if not isinstance(error, RateLimited) or not error.retry_after:
+            return
+        pacer, seconds = self._pacer(judge, place), min(error.retry_after, LONGEST_WAIT_SECONDS)
+        if seconds > pacer.blocked_for + 0.5:
+            pacer.block(seconds)
+            await self.database.run(block, pacer.provider.pk, seconds)

@@ -1,0 +1,168 @@
+"""What a call must pass in its lane: a slot, the job's budget, the provider's pace."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from decimal import Decimal
+from functools import partial
+
+from experiments.models import Lane, Provider
+from experiments.services.budgets import NOTHING, Spent, reserve
+from experiments.services.lane_database import LaneDatabase
+from experiments.services.pacing import reserve_moments, seconds_between_calls
+
+WAIT_FOR_OTHERS_SECONDS = 0.2
+BLOCK_OF_CALLS = 16
+
+
+class Later(Exception):
+    """An item goes back on the queue, to be asked again after `delay` seconds."""
+
+    def __init__(self, delay: float = 0.0, *, failed: bool = False) -> None:
+        super().__init__()
+        self.delay = delay
+        self.failed = failed
+
+
+class BudgetUsedUp(Exception):
+    """The job's budget allows no further call, and nobody holds any of it."""
+
+
+class Closing:
+    """Whether the lane starts no more calls: it was told so, or the worker is stopping."""
+
+    def __init__(self, stopping: threading.Event) -> None:
+        self.stopping = stopping
+        self.event = asyncio.Event()
+
+    def begin(self) -> None:
+        self.event.set()
+
+    def check(self) -> None:
+        """Raise Later when no more calls may start."""
+        if self.event.is_set() or self.stopping.is_set():
+            raise Later
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep; raise Later when the lane closes meanwhile."""
+        try:
+            await asyncio.wait_for(self.event.wait(), seconds)
+        except TimeoutError:
+            return
+        raise Later
+
+
+class Purse:
+    """The lane's share of the budget, reserved in blocks, and what its calls took so far."""
+
+    def __init__(self, lane: Lane, database: LaneDatabase, closing: Closing) -> None:
+        job = lane.job
+        self.lane = lane
+        self.database = database
+        self.closing = closing
+        self.is_limited = job.budget_calls is not None or job.budget_money is not None
+        self.left = 0
+        self.each = NOTHING
+        self.lock = asyncio.Lock()
+        self.spent = Spent()
+        self.held = NOTHING
+
+    async def take(self, each: Decimal) -> Decimal:
+        """Wait until one more call is within the budget; the US dollars that are held for it."""
+        if not self.is_limited:
+            return NOTHING
+        async with self.lock:
+            while self.left == 0 and self.is_limited:
+                await self._reserve(each)
+            self.left = max(0, self.left - 1)
+            return self.each
+
+    async def _reserve(self, each: Decimal) -> None:
+        calls = max(1, min(BLOCK_OF_CALLS, self.lane.width // 2))
+        ask = partial(reserve, self.lane.pk, self.lane.token, calls=calls, each=each)
+        grant = await self.database.run(ask)
+        if grant.calls is None:
+            self.is_limited, self.each = False, NOTHING
+        elif grant.calls:
+            self.left, self.each = grant.calls, each
+        elif grant.wait:
+            await self.closing.sleep(WAIT_FOR_OTHERS_SECONDS)
+        else:
+            raise BudgetUsedUp
+
+    def give_back(self) -> None:
+        """A call that was allowed was not made."""
+        self.left += int(self.is_limited)
+
+    def book(self, spent: Spent, held: Decimal) -> None:
+        """Note what a call took; it is stored with the next reply, or the next heartbeat."""
+        self.spent.add(spent)
+        self.held += held
+
+    def booked(self) -> tuple[Spent, Decimal]:
+        """What is noted and not stored yet; whoever asks has to store it."""
+        spent, held = self.spent, self.held
+        self.spent, self.held = Spent(), NOTHING
+        return spent, held
+
+
+class Pacer:
+    """Lets calls to one provider go at its pace, and waits where the provider asked for it."""
+
+    def __init__(
+        self, provider: Provider, width: int, database: LaneDatabase, closing: Closing
+    ) -> None:
+        self.provider = provider
+        self.width = width
+        self.database = database
+        self.closing = closing
+        self.lock = asyncio.Lock()
+        self.moments: deque[float] = deque()
+        self.blocked_until = 0.0
+
+    @property
+    def blocked_for(self) -> float:
+        """Seconds for which no call may be made; 0 or less for none."""
+        return self.blocked_until - time.monotonic()
+
+    def block(self, seconds: float) -> None:
+        """Make no call for so many seconds."""
+        self.blocked_until = max(self.blocked_until, time.monotonic() + seconds)
+
+    async def wait(self, tokens: float) -> None:
+        """Wait for the moment of one more call that takes so many tokens."""
+        seconds = seconds_between_calls(self.provider, tokens)
+        if not seconds and self.blocked_for <= 0:
+            return
+        async with self.lock:
+            if seconds:
+                await self._wait_for_moment(seconds)
+            while self.blocked_for > 0:
+                await self.closing.sleep(self.blocked_for)
+
+    async def _wait_for_moment(self, seconds: float) -> None:
+        """Take the next of the moments that are ours; they are reserved for about a second."""
+        if not self.moments:
+            count = max(1, min(self.width, int(1 / seconds)))
+            span = count * seconds
+            wait = await self.database.run(reserve_moments, self.provider.pk, span)
+            start = time.monotonic() + wait
+            self.moments.extend(start + place * seconds for place in range(count))
+        await self.closing.sleep(max(0.0, self.moments[0] - time.monotonic()))
+        self.moments.popleft()
+
+
+class Gates:
+    """All gates of a lane: its slots, its purse, and a pacer for each provider."""
+
+    def __init__(
+        self, lane: Lane, purse: Purse, closing: Closing, providers: Iterable[Provider]
+    ) -> None:
+        self.slots = asyncio.Semaphore(lane.width)
+        self.closing = closing
+        self.purse = purse
+        self.pacers = {row.pk: Pacer(row, lane.width, purse.database, closing) for row in providers}
