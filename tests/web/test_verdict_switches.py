@@ -64,6 +64,13 @@ def test_a_switch_keeps_the_filters_and_filters_keep_the_switch(
     assert 'name="rule" value="lenient"' in found
 
 
+def test_the_course_of_the_race_is_drawn(client: Client, alice: User, swapped: Comparison) -> None:
+    client.force_login(alice)
+    found = page(client, swapped)
+    assert 'class="race"' in found
+    assert "still holds 50%" in found
+
+
 def test_an_unknown_choice_is_the_default(client: Client, alice: User, swapped: Comparison) -> None:
     client.force_login(alice)
     assert "Lenient rule" not in page(client, swapped, "?rule=nonsense&rate=%00&adj=x")

@@ -1,6 +1,6 @@
 """How the numbers of reports are written; the rounding itself is the statistics' own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from evaluators.statistics.figures import Figure
 from evaluators.statistics.wording import interval_text, p_text, percent_text
+from experiments.queries.judging_parts import Running
 from experiments.queries.leaderboard import Board, System
 
 register = template.Library()
@@ -90,4 +91,25 @@ def strength_axis(system: System, board: Board) -> SafeString:
         f"{start:.1f}",
         f"{end - start:.1f}",
         f"{at(system.strength):.1f}",
+    )
+
+
+@register.simple_tag
+def race_band(running: Running) -> SafeString:
+    """A's share as rows were judged, inside the band that always holds, as a small picture."""
+    last = running.rows[-1]
+    xs = [1000 * rows / last for rows in running.rows]
+
+    def line(shares: Sequence[float | None], default: float) -> list[str]:
+        known = [default if share is None else share for share in shares]
+        return [f"{x:.1f} {60 - 60 * share:.1f}" for x, share in zip(xs, known, strict=True)]
+
+    band = [*line(running.high, 1.0), *reversed(line(running.low, 0.0))]
+    return format_html(
+        '<svg class="race" viewBox="0 0 1000 60" preserveAspectRatio="none" role="img"'
+        ' aria-label="A’s share of decided rows as they were judged, in its always-valid band">'
+        '<path class="area" d="M{}Z"/><path class="half" d="M0 30H1000"/>'
+        '<path class="share" d="M{}"/></svg>',
+        "L".join(band),
+        "L".join(line(running.rate, 0.5)),
     )

@@ -54,6 +54,7 @@ def verdict_context(
         "lenient": lenient is not None,
         "at_equal_length": _at_equal_length(report, query),
         "beside": _beside(report),
+        "race": report.running if report and len(report.running.rows) > 1 else None,
         "report_is_behind": found is None or not found.fresh,
         "switches": _switches(report, query, verdict.rule),
     }
