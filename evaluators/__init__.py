@@ -60,6 +60,7 @@ from evaluators.llm import (
     principles,
 )
 from evaluators.llm.fallback import with_retries
+from evaluators.llm.generating import QAGenerateChain
 from evaluators.llm.prices import list_price, with_prices
 from evaluators.nearer import (
     BetterScoreWins,
@@ -118,6 +119,7 @@ __all__ = [
     "PairwiseStringEvaluator",
     "ProviderError",
     "QAEvalChain",
+    "QAGenerateChain",
     "RateLimited",
     "RegexMatchStringEvaluator",
     "Reply",

@@ -29,6 +29,9 @@ class JsonFieldsEvaluator(StringEvaluator):
         About("Item by item; or a list as one field: the same items, none but, or at least those."),
     ] = "ordered"
     ignore: Annotated[str, About("Fields to leave out, by comma, such as id or user.name.")] = ""
+    weights: Annotated[
+        str, About("Fields that count for more or less than 1, such as name=3, user.age=0.5.")
+    ] = ""
     tolerance: Annotated[float, About("How far apart numbers may be.")] = 0.0
     extra_fields_count: Annotated[
         bool, About("Fields that only the prediction has count as wrong.")
@@ -41,6 +44,7 @@ class JsonFieldsEvaluator(StringEvaluator):
             raise ValueError("lists must be ordered, same_items, subset or superset.")
         if not self.tolerance >= 0:
             raise ValueError("The tolerance must be 0 or more.")
+        self._weights = _weights(self.weights)
         self._ignored = {name.strip() for name in self.ignore.split(",") if name.strip()}
 
     def _evaluate_strings(
@@ -59,8 +63,14 @@ class JsonFieldsEvaluator(StringEvaluator):
             for name in names
             if not self._agree(found.get(name, _NOTHING), wanted.get(name, _NOTHING))
         ]
-        score = 1 - len(wrong) / len(names) if names else 1.0
+        total = math.fsum(map(self._weight, names))
+        score = 1 - math.fsum(map(self._weight, wrong)) / total if total else 1.0
         return {"score": score, "fields": len(names), "wrong": [_dotted(name) for name in wrong]}
+
+    def _weight(self, path: Path) -> float:
+        """Of a field: its own weight, else that of the nearest field around it, else 1."""
+        around = (_dotted(path[:depth]) for depth in range(len(path), 0, -1))
+        return next((self._weights[name] for name in around if name in self._weights), 1.0)
 
     def _leaves(self, value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         if path and _dotted(path) in self._ignored:
@@ -98,3 +108,16 @@ def _is_number(value: Any) -> bool:
 
 def _dotted(path: Path) -> str:
     return ".".join(map(str, path)) or "$"
+
+
+def _weights(told: str) -> dict[str, float]:
+    weights = {}
+    for part in filter(str.strip, told.split(",")):
+        name, _, number = part.rpartition("=")
+        try:
+            weights[name.strip()] = float(number)
+        except ValueError:
+            weights[name.strip()] = -1.0
+        if not (name.strip() and 0 <= weights[name.strip()] < math.inf):
+            raise ValueError(f"weights has {part.strip()!r}; it takes name=number, 0 or more.")
+    return weights

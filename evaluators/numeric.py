@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from unicodedata import normalize
@@ -11,7 +12,7 @@ from unicodedata import normalize
 from evaluators.base import Result, StringEvaluator
 from evaluators.define import evaluator
 from evaluators.kinds import About
-from evaluators.texts import as_text, words
+from evaluators.texts import as_text, sentences, words
 
 # Thousands marks only between whole groups of three; an exponent, a sign, a decimal point.
 _NUMBER = re.compile(
@@ -70,23 +71,49 @@ class NumericMatchEvaluator(StringEvaluator):
         return int(math.isfinite(found) and distance <= allowed)
 
 
+_UNITS: dict[str, Callable[[str], Sequence[str]]] = {
+    "words": words,
+    "characters": str,
+    "sentences": sentences,
+}
+
+
 @evaluator("length")
 @dataclass(kw_only=True)
 class LengthEvaluator(StringEvaluator):
     """1 if the prediction's length lies within bounds, 0 if not."""
 
-    unit: Annotated[Literal["words", "characters"], About("What is counted.")] = "words"
+    unit: Annotated[Literal["words", "characters", "sentences"], About("What is counted.")] = (
+        "words"
+    )
     at_least: Annotated[int, About("The least length.")] = 0
     at_most: Annotated[int | None, About("The greatest length.")] = None
 
     def __post_init__(self) -> None:
-        if self.unit not in ("words", "characters"):
-            raise ValueError("unit must be words or characters.")
+        if self.unit not in _UNITS:
+            raise ValueError(f"unit must be one of {', '.join(_UNITS)}.")
 
     def _evaluate_strings(
         self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any
     ) -> Result:
         text = as_text(prediction)
-        length = len(words(text)) if self.unit == "words" else len(text)
+        length = len(_UNITS[self.unit](text))
         fits = self.at_least <= length and (self.at_most is None or length <= self.at_most)
         return {"score": int(fits), "length": length}
+
+
+@evaluator("readability", higher_is_better=False)
+@dataclass(kw_only=True)
+class ReadabilityEvaluator(StringEvaluator):
+    """The school grade that an English text asks of its reader (automated readability index)."""
+
+    def _evaluate_strings(
+        self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any
+    ) -> Result:
+        text = as_text(prediction)
+        found = words(text)
+        if not found:
+            raise ValueError("A text without words has no grade.")
+        letters = sum(map(len, found))
+        grade = 4.71 * letters / len(found) + 0.5 * len(found) / len(sentences(text)) - 21.43
+        return {"score": grade, "words": len(found), "sentences": len(sentences(text))}

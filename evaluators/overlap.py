@@ -76,6 +76,32 @@ class ChrfEvaluator(StringEvaluator):
         return {"score": found.score / 100}
 
 
+@evaluator("ter", title="TER", higher_is_better=False, requires=("sacrebleu",), extra="metrics")
+@dataclass(kw_only=True)
+class TerEvaluator(StringEvaluator):
+    """Edits, a moved phrase as one, per word of the references on average; 0 is best."""
+
+    ignore_case: Annotated[bool, About("Capital and small letters are the same.")] = True
+    asian: Annotated[bool, About("Take Chinese and Japanese by character.")] = False
+
+    requires_reference = True
+
+    def __post_init__(self) -> None:
+        metrics = extra("sacrebleu.metrics", "metrics")
+        self._ter = metrics.TER(
+            case_sensitive=not self.ignore_case, normalized=self.asian, asian_support=self.asian
+        )
+
+    def _evaluate_strings(
+        self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any
+    ) -> Result:
+        references = _references(reference)
+        if not any(one.strip() for one in references):
+            raise ValueError("An empty reference has no error rate.")
+        found = self._ter.sentence_score(as_text(prediction), references)
+        return {"score": found.score / 100}
+
+
 @evaluator("word_error_rate", higher_is_better=False, requires=("jiwer",), extra="metrics")
 @dataclass(kw_only=True)
 class WordErrorRateEvaluator(StringEvaluator):

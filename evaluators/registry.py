@@ -37,6 +37,8 @@ FAMILIES = (
     "evaluators.llm.qa",
     "evaluators.llm.trajectory",
     "evaluators.llm.safety",
+    "evaluators.llm.context",
+    "evaluators.llm.g_eval",
     "evaluators.llm.moderation",
 )
 

@@ -56,6 +56,14 @@ def _category(character: str) -> str:
     return unicodedata.category(character)
 
 
+_SENTENCE_END = re.compile(r"(?:[.!?…]+[\"'”’)\]]*(?=\s|\Z)|[。！？]+[”’」』）]*|\n\s*\n)\s*")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, those that hold a word."""
+    return [part for part in _SENTENCE_END.split(text) if _WORD.search(part)]
+
+
 # Scripts written without blanks: a character is the nearest thing to a word.
 _UNSPACED = (
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"

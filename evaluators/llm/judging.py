@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from evaluators.base import Evaluator, Result, Row
 from evaluators.errors import UnreadableReply
@@ -46,6 +46,11 @@ class Judged(Evaluator):
 
     def __post_init__(self) -> None:
         self.model = as_model(self.llm)
+
+    @classmethod
+    def from_llm(cls, llm: Any, **options: Any) -> Self:
+        """The same as calling the class, as LangChain's users write it."""
+        return cls(llm=llm, **options)
 
     @property
     def template(self) -> str:

@@ -18,10 +18,19 @@ Prompt = str | Sequence[Message]
 
 
 @dataclass(frozen=True)
+class Token:
+    """A piece of a reply, and what else might have stood there, by probability."""
+
+    text: str
+    alternatives: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Reply:
     """What a model answered; `latency` in seconds, `cost` in US dollars, None if not known.
 
-    `finish_reason` is stop, length, content_filter, refusal, or empty if not known.
+    `finish_reason` is stop, length, content_filter, refusal, or empty if not known. `tokens` is
+    empty unless the provider was told to ask for probabilities.
     """
 
     text: str
@@ -31,6 +40,7 @@ class Reply:
     cost: float | None = None
     latency: float = 0.0
     finish_reason: str = ""
+    tokens: tuple[Token, ...] = ()
 
 
 @runtime_checkable

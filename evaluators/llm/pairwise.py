@@ -67,6 +67,20 @@ class PairwiseStringEvalChain(JudgedByPrompt, PairwiseStringEvaluator):
         return await self.aask(**arguments)
 
 
+@evaluator("pairwise_summary", title="Two summaries", needs_model=True, order_matters=True)
+@dataclass(kw_only=True)
+class PairwiseSummaryEvaluator(PairwiseStringEvalChain):
+    """A model says which of two summaries of a text, the input, is better, or that neither is."""
+
+    prompt_name: ClassVar[str] = "pairwise_summary"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.criteria is None:
+            lines = prompt_file("summary_criteria").splitlines()
+            self.descriptions = dict(line.split(": ", 1) for line in lines)
+
+
 @evaluator(
     "labeled_pairwise_string",
     title="Pairwise judge with a reference",

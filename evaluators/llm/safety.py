@@ -91,6 +91,16 @@ class FaithfulnessEvaluator(FixedCriterionInContext):
     """A model says whether all that a text states is in its source, the reference: 1 if so."""
 
 
+@evaluator("task_completion", needs_model=True)
+@dataclass(kw_only=True)
+class TaskCompletionEvaluator(FixedCriterion):
+    """A model says whether an answer or a conversation got done what was wanted: 1 if so."""
+
+    prompt_name: ClassVar[str] = "fixed_criterion_of_task"
+    shown: ClassVar[Mapping[str, str]] = {"input": "input", "output": "prediction"}
+    requires_input = True
+
+
 @evaluator("constitutional_principle", needs_model=True)
 @dataclass(kw_only=True)
 class ConstitutionalPrincipleEvaluator(FixedCriterion):

@@ -232,3 +232,50 @@ def test_it_counts_tool_calls_and_repetitions() -> None:
 def test_it_says_which_extra_is_missing() -> None:
     with pytest.raises(MissingExtra, match=r"pip install 'tiebreak\[metrics\]'"):
         extra("no_such_package", "metrics")
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("One. Two! Three?", 3),
+        ("No end", 1),
+        ("3.5 is one number, e.g.\n\nA heading\n\nAn end…", 3),
+        ('He said "Stop." Then he went.', 2),
+        ("东京是首都。京都不是！", 2),
+        ("", 0),
+        ("... !", 0),
+    ],
+)
+def test_it_counts_sentences(text: str, count: int) -> None:
+    result = load_evaluator("length", unit="sentences", at_least=1).evaluate_strings(
+        prediction=text
+    )
+    assert result == {"score": int(count > 0), "length": count}
+
+
+def test_readability_is_the_index_by_its_formula() -> None:
+    grade = load_evaluator("readability")
+    result = grade.evaluate_strings(prediction="The cat sat. It was warm.")
+    assert result["score"] == pytest.approx(4.71 * 18 / 6 + 0.5 * 6 / 2 - 21.43)
+    assert (result["words"], result["sentences"]) == (6, 2)
+    [row] = grade.evaluate_batch([{"prediction": "…"}])
+    assert "without words" in row["error"]
+    assert grade.higher_is_better is False
+
+
+def test_fields_of_json_have_weights() -> None:
+    wanted = {"name": "Ann", "user": {"age": 3, "city": "x"}, "id": 1}
+    found = {"name": "Bob", "user": {"age": 3, "city": "y"}, "id": 1}
+
+    def score(weights: str) -> float:
+        fields = load_evaluator("json_fields", weights=weights)
+        return float(fields.evaluate_strings(prediction=found, reference=wanted)["score"])
+
+    assert score("") == 0.5
+    assert score("name=2") == 2 / 5
+    assert score("user=3") == 4 / 8
+    assert score("user=3, user.city=0") == 4 / 5
+    assert score("name=0,user.city=0") == 1
+    for bad in ("name", "name=x", "=3", "name=-1", "name=nan"):
+        with pytest.raises(ValueError, match="weights"):
+            load_evaluator("json_fields", weights=bad)

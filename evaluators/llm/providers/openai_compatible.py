@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from evaluators.errors import MissingExtra, ProviderError
-from evaluators.llm.models import Prompt, Reply, as_messages
+from evaluators.llm.models import Prompt, Reply, Token, as_messages
 from evaluators.llm.providers.failures import as_model_error
 
 
@@ -20,6 +21,7 @@ class OpenAICompatible:
     """A model behind OpenAI's chat completions API; `timeout` in seconds.
 
     `structured` says that the server keeps to a JSON schema when given one with the prompt.
+    With `alternatives` each token of a reply comes with so many others and their probabilities.
     `extra` goes into the request body as it is. `http_client` and `async_http_client` replace
     the SDK's own, for whoever has to check addresses. Without `temperature` none is sent.
     """
@@ -32,6 +34,7 @@ class OpenAICompatible:
     timeout: float = 60.0
     max_retries: int = 0
     structured: bool = False
+    alternatives: int = 0
     extra: Mapping[str, Any] = field(default_factory=dict)
     http_client: Any = field(default=None, repr=False)
     async_http_client: Any = field(default=None, repr=False)
@@ -99,6 +102,8 @@ class OpenAICompatible:
         if schema is not None and self.structured:
             shape = {"name": "verdict", "strict": True, "schema": dict(schema)}
             request["response_format"] = {"type": "json_schema", "json_schema": shape}
+        if self.alternatives:
+            request |= {"logprobs": True, "top_logprobs": self.alternatives}
         return {**request, "extra_body": dict(self.extra)} if self.extra else request
 
     def _reply(self, answer: Any, latency: float) -> Reply:
@@ -113,7 +118,19 @@ class OpenAICompatible:
             output_tokens=usage.completion_tokens if usage else None,
             latency=latency,
             finish_reason="refusal" if refusal else choice.finish_reason or "",
+            tokens=_tokens(choice),
         )
+
+
+def _tokens(choice: Any) -> tuple[Token, ...]:
+    told = getattr(getattr(choice, "logprobs", None), "content", None) or []
+    return tuple(
+        Token(
+            one.token,
+            {other.token: math.exp(other.logprob) for other in one.top_logprobs or []},
+        )
+        for one in told
+    )
 
 
 def connection(provider: Any, http_client: Any) -> dict[str, Any]:
