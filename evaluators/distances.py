@@ -80,7 +80,10 @@ class _Distance(Evaluator):
         """The result for two texts."""
         if self.normalize_unicode:
             one, other = nfc(one), nfc(other)
-        distance = self._metric(one, other)
+        try:
+            distance = self._metric(one, other)
+        except LookupError:
+            raise TypeError("A mapping cannot be compared letter by letter.") from None
         return {"score": 1.0 - distance if self.as_similarity else distance}
 
     def _measure_rows(self, rows: Sequence[Row], *names: str) -> list[Result]:

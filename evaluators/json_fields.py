@@ -90,8 +90,15 @@ class JsonFieldsEvaluator(StringEvaluator):
         if isinstance(found, list) and isinstance(wanted, list):
             return self._lists_agree(found, wanted)
         if _is_number(found) and _is_number(wanted):
-            return math.isclose(found, wanted, rel_tol=0, abs_tol=self.tolerance)
+            return self._near(found, wanted)
         return same(found, wanted, "strict")
+
+    def _near(self, found: Any, wanted: Any) -> bool:
+        try:
+            return math.isclose(found, wanted, rel_tol=0, abs_tol=self.tolerance)
+        except OverflowError:
+            # Whole numbers beyond the range of floats.
+            return bool(found == wanted)
 
     def _lists_agree(self, found: list[Any], wanted: list[Any]) -> bool:
         made, asked = (

@@ -16,6 +16,7 @@ from evaluators.text import TokenOverlapEvaluator
 # Scores that are equal but for rounding are equal.
 _ROUNDING = 1e-12
 _SIDES = ("prediction", "prediction_b")
+_WHY = ("error", "error_type", "reply")
 
 
 def verdict(score_a: Any, score_b: Any, higher_is_better: bool, tolerance: float) -> Result:
@@ -148,9 +149,10 @@ class BetterScoreWins(PairwiseStringEvaluator):
         return {name: value for name, value in arguments.items() if name not in unexpected}
 
     def _decide(self, result_a: Result, result_b: Result) -> Result:
-        for side, result in (("A", result_a), ("B", result_b)):
+        for result in (result_a, result_b):
             if result.get("error"):
-                raise ValueError(f"{side}: {result['error']}")
+                # A side without a score leaves the pair without one, for the same reason.
+                return {"score": None, **{name: result[name] for name in _WHY if name in result}}
         better = bool(self.single.higher_is_better)
         return verdict(result_a.get("score"), result_b.get("score"), better, self.tolerance)
 

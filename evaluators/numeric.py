@@ -24,9 +24,16 @@ _MARKS = re.compile("[,'  ]")
 def numbers_in(text: Any) -> list[float]:
     """The numbers of a text in order; thousands marks are dropped, a point is decimal."""
     if isinstance(text, (int, float)) and not isinstance(text, bool):
-        return [float(text)]
+        return [_as_float(text)]
     plain = normalize("NFKC", as_text(text)).replace("−", "-")
     return [float(_MARKS.sub("", found)) for found in _NUMBER.findall(plain)]
+
+
+def _as_float(number: int | float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf
 
 
 @evaluator("numeric_match")
@@ -63,12 +70,14 @@ class NumericMatchEvaluator(StringEvaluator):
         return {"score": self._score(found[0 if self.which == "first" else -1], wanted[0])}
 
     def _score(self, found: float, wanted: float) -> float:
+        if not math.isfinite(found):
+            return 0
         distance = abs(found - wanted)
         if self.closeness:
             size = abs(found) + abs(wanted)
             return 1 - distance / size if size else 1.0
         allowed = max(self.tolerance, self.relative_tolerance * abs(wanted))
-        return int(math.isfinite(found) and distance <= allowed)
+        return int(distance <= allowed)
 
 
 _UNITS: dict[str, Callable[[str], Sequence[str]]] = {

@@ -18,6 +18,8 @@ from evaluators.texts import as_text, words
 
 def _references(reference: Any) -> list[str]:
     several = isinstance(reference, (list, tuple))
+    if several and not reference:
+        raise ValueError("The list of references is empty.")
     return [as_text(one) for one in (reference if several else [reference])]
 
 

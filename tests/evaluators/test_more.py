@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluators import MissingExtra, load_evaluator
+from evaluators import MissingExtra, kind, load_evaluator
 from evaluators.numeric import numbers_in
 from evaluators.overlap import extra
 
@@ -279,3 +279,25 @@ def test_fields_of_json_have_weights() -> None:
     for bad in ("name", "name=x", "=3", "name=-1", "name=nan"):
         with pytest.raises(ValueError, match="weights"):
             load_evaluator("json_fields", weights=bad)
+
+
+def test_numbers_beyond_all_bounds_score_nothing() -> None:
+    huge = 10**400
+    match = load_evaluator("numeric_match", closeness=True)
+    for prediction in (huge, -huge, "1e999"):
+        assert match.evaluate_strings(prediction=prediction, reference="5") == {"score": 0}
+    [row] = match.evaluate_batch([{"prediction": 1, "reference": huge}])
+    assert row["error_type"] == "ValueError"
+    fields = load_evaluator("json_fields")
+    assert fields.evaluate_strings(prediction={"a": huge}, reference={"a": 1})["score"] == 0
+    assert fields.evaluate_strings(prediction={"a": huge}, reference={"a": huge})["score"] == 1
+
+
+def test_what_has_no_letters_is_refused_by_name() -> None:
+    [row] = load_evaluator("string_distance").evaluate_batch(
+        [{"prediction": {"a": 1}, "reference": "x"}]
+    )
+    assert "mapping" in row["error"]
+    if kind("bleu").available:
+        [row] = load_evaluator("bleu").evaluate_batch([{"prediction": "a", "reference": []}])
+        assert "empty" in row["error"]

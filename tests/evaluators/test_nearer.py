@@ -111,3 +111,17 @@ def test_it_hands_on_only_what_the_single_run_evaluator_expects() -> None:
             prediction="a", prediction_b="b", reference="a", input="q"
         )
     assert result["value"] == "A"
+
+
+def test_a_side_that_could_not_be_judged_keeps_its_reason_and_reply() -> None:
+    pair = as_pairwise(load_evaluator("criteria", llm=lambda prompt: "Hm."))
+    row = {"input": "q", "prediction": "a", "prediction_b": "b"}
+    result = pair.evaluate_string_pairs(**row)
+    assert (result["score"], result["error_type"], result["reply"]) == (
+        None,
+        "UnreadableReply",
+        "Hm.",
+    )
+    assert pair.evaluate_batch([row]) == [result]
+    rated = as_pairwise(load_evaluator("score_string", llm=lambda prompt: "Hm."))
+    assert rated.evaluate_batch([row])[0]["reply"] == "Hm."

@@ -142,4 +142,5 @@ def test_it_knows_that_order_matters_to_judges_of_two_answers_only() -> None:
     assert {one.name for one in available() if one.order_matters} == {
         "pairwise_string",
         "labeled_pairwise_string",
+        "pairwise_summary",
     }

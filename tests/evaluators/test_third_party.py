@@ -122,6 +122,8 @@ def test_it_is_offered_by_the_forms_and_can_be_launched(
         },
     )
     assert answer.status_code == 302
-    assert Comparison.objects.get().evaluators.get().kind == "quieter"
+    launched = Comparison.objects.get().evaluators.get().evaluator
+    assert launched is not None
+    assert launched.kind == "quieter"
     page = client.get(reverse("experiment_detail", args=[one.uid])).content.decode()
     assert 'value="shouting"' in page
