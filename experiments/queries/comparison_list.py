@@ -11,6 +11,6 @@ def comparisons_of(
     rows = (
         Comparison.objects.filter(dataset=dataset)
         .select_related("job", "author")
-        .prefetch_related("sides__experiment", "evaluators__evaluator")
+        .prefetch_related("sides__experiment", "evaluators__evaluator", "evaluators__race")
     )
     return page_by_time(rows, "created_at", size=size, after=after, before=before)

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Literal
 
 from evaluators.statistics.verdict import Counts, Verdict, verdict
-from experiments.models import Comparison, ComparisonEvaluator
+from experiments.models import Comparison, ComparisonEvaluator, Race
 from experiments.queries.outcome_counts import (
     OutcomeCounts,
     counts_by_example,
@@ -26,8 +26,13 @@ def verdict_of(
     """Who won by this evaluator, and how sure that is; repeated examples count once each.
 
     `repeated` says whether there are any, where the caller knows already; `rows` are rows won by
-    A, by B, and even, where they are counted by another rule.
+    A, by B, and even, where they are counted by another rule. Where judging stopped because the
+    verdict was certain, it is the one of that moment.
     """
+    race = race_of(evaluator)
+    if race is not None and race.is_halted:
+        rows = rows or (race.wins, race.losses, race.examples - race.wins - race.losses)
+        counts = replace(counts, pending=0)
     if rows is not None:
         a, b, even = rows
         counts = replace(counts, a=a, b=b, tie=even, both_good=0, both_bad=0)
@@ -49,5 +54,14 @@ def verdict_of(
             judge=evaluator.key,
             margin=comparison.margin,
             rule=rule,
+            sequential=race is not None,
         )
     )
+
+
+def race_of(evaluator: ComparisonEvaluator) -> Race | None:
+    """The race of an evaluator whose judging may stop early; None for the others."""
+    try:
+        return evaluator.race
+    except Race.DoesNotExist:
+        return None

@@ -72,6 +72,8 @@ def check_budget(budget: Budget, evaluators: Iterable[Evaluator]) -> None:
         return
     if not LEAST_MONEY <= budget.money <= MOST_CALLS:
         raise InvalidError("max_cost", f"must be between {LEAST_MONEY} and {MOST_CALLS:,} dollars")
+    if budget.money != round(budget.money, 10):
+        raise InvalidError("max_cost", "must have at most ten digits after the point")
     for row in evaluators:
         for provider in chain_of(row.provider) if row.provider else []:
             if price_of(provider) is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
@@ -23,13 +24,14 @@ from experiments.queries.comparison_table import (
 )
 from experiments.queries.corrections import Correction, corrections_of
 from experiments.queries.outcome_counts import OutcomeCounts, outcome_counts
-from experiments.queries.progress import progress_of
-from experiments.queries.verdict_card import verdict_of
+from experiments.queries.progress import failures_by_kind, progress_of
+from experiments.queries.verdict_card import race_of, verdict_of
+from experiments.services.budgets import Budget
 from experiments.services.comparisons import create_comparison
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import configure_evaluator
-from experiments.services.jobs import STEPS
-from experiments.tasks import start_job, steer
+from experiments.services.jobs import STEPS, allowed_steps
+from experiments.tasks import set_budget, start_job, steer
 from tiebreak import access
 from tiebreak.accounts.models import Workspace
 from tiebreak.api.reading import Fields, Params, object_body, workspace_of
@@ -60,6 +62,8 @@ def _create(workspace: Workspace, body: Fields) -> Comparison:
         evaluators=_evaluators(workspace, body.get("evaluators")),
         order=body.text("order", Order.BOTH) or Order.BOTH,
         max_concurrency=body.integer("max_concurrency", low=1) or 8,
+        budget=budget_of(body),
+        stop_when_certain=bool(body.flag("stop_when_certain")),
         name=body.text("name", "") or "",
         description=body.text("description"),
         metadata=body.object("metadata"),
@@ -68,6 +72,15 @@ def _create(workspace: Workspace, body: Fields) -> Comparison:
     assert comparison.job is not None
     start_job(comparison.job)
     return comparison
+
+
+def budget_of(body: Fields) -> Budget:
+    """`max_calls`, and `max_cost` in US dollars; absent or null is no limit."""
+    money = body.get("max_cost")
+    if isinstance(money, bool) or not isinstance(money, int | float | Decimal | None):
+        raise InvalidError("max_cost", "must be a number of US dollars")
+    calls = body.integer("max_calls", low=1)
+    return Budget(calls, None if money is None else Decimal(str(money)))
 
 
 def _evaluators(workspace: Workspace, given: Any) -> list[Evaluator]:
@@ -136,22 +149,38 @@ def job_shape(job: Job) -> dict[str, Any]:
         "rate": progress.rate,
         "seconds_left": progress.seconds_left,
         "stalled": progress.is_stalled,
+        "has_worker": progress.has_worker,
+        "waits_until": progress.waits_until,
+        "stopped_by": progress.cause or None,
         "error": progress.error or None,
+        "calls": progress.usage.calls,
+        "cost": float(progress.usage.money),
+        "calls_without_price": progress.usage.unpriced,
+        "tokens": progress.usage.tokens,
+        "max_calls": progress.usage.budget_calls,
+        "max_cost": _float(progress.usage.budget_money),
+        "steps": allowed_steps(job),
         "max_concurrency": job.max_concurrency,
         "started_at": job.started_at,
         "finished_at": job.finished_at,
     }
 
 
+def _float(money: Decimal | None) -> float | None:
+    return None if money is None else float(money)
+
+
 def _evaluator_shape(
     comparison: Comparison, row: ComparisonEvaluator, correction: Correction | None
 ) -> dict[str, Any]:
-    counts = outcome_counts(row)
+    counts, race = outcome_counts(row), race_of(row)
     return {
         "key": row.key,
         "kind": row.evaluator.kind if row.evaluator else None,
         "version": row.evaluator.version if row.evaluator else None,
         "counts": counts_shape(counts),
+        "failures": [asdict(one) for one in failures_by_kind(row.pk)] if counts.failed else [],
+        "stopped_after": race.stopped_at if race else None,
         "verdict": verdict_of(comparison, row, counts).as_dict(),
         "correction": asdict(correction) if correction else None,
     }
@@ -180,6 +209,14 @@ def comparison_step(request: Request, uid: str, step: str) -> Response:
     if step not in STEPS or found.job is None:
         raise Http404("There is no such step for this comparison")
     steer(found.job, step)
+    return Response(shape(access.comparison(workspace_of(request), uid)))
+
+
+@api_view(["POST"])
+def comparison_budget(request: Request, uid: str) -> Response:
+    """Set `max_calls` and `max_cost`; a comparison that waited for its budget goes on."""
+    found = access.comparison(workspace_of(request), uid)
+    set_budget(found.job, budget_of(object_body(request)))
     return Response(shape(access.comparison(workspace_of(request), uid)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.http import Http404
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,9 +14,10 @@ from evaluators.registry import available
 from experiments.models import Evaluation
 from experiments.services.comparisons import create_evaluation
 from experiments.services.evaluators import configure_evaluator
-from experiments.tasks import start_job
+from experiments.services.jobs import STEPS
+from experiments.tasks import start_job, steer
 from tiebreak import access
-from tiebreak.api.comparisons import job_shape
+from tiebreak.api.comparisons import budget_of, job_shape
 from tiebreak.api.reading import object_body, workspace_of
 
 
@@ -71,9 +73,20 @@ def evaluate_experiment(request: Request, uid: str) -> Response:
             experiment=experiment,
             evaluator=evaluator,
             max_concurrency=body.integer("max_concurrency", low=1) or 8,
+            budget=budget_of(body),
         )
         start_job(found.job)
     return Response(_shape(found), status=201)
+
+
+@api_view(["POST"])
+def evaluation_step(request: Request, uid: str, step: str) -> Response:
+    """Pause, resume, cancel or retry; 409 when the state does not allow it."""
+    found = access.evaluation(workspace_of(request), uid)
+    if step not in STEPS:
+        raise Http404("There is no such step for an evaluation")
+    steer(found.job, step)
+    return Response(_shape(access.evaluation(workspace_of(request), uid)))
 
 
 @api_view(["GET"])

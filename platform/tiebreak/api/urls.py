@@ -86,6 +86,7 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("comparisons/<uid>/export", exports.comparison_export),
     ("comparisons/<uid>/rows", comparisons.comparison_rows),
     ("comparisons/<uid>/report", statistics.comparison_report),
+    ("comparisons/<uid>/budget", comparisons.comparison_budget),
     ("comparisons/<uid>/<step>", comparisons.comparison_step),
     ("datasets/<uid>/scores", statistics.dataset_scores),
     ("datasets/<uid>/leaderboard", statistics.dataset_leaderboard),
@@ -93,6 +94,7 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("experiments/<uid>/export", exports.experiment_export),
     ("experiments/<uid>/evaluations", evaluations.evaluate_experiment),
     ("evaluations/<uid>", evaluations.evaluation),
+    ("evaluations/<uid>/<step>", evaluations.evaluation_step),
 ]
 
 PLATFORM: list[tuple[str, View]] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django import template
@@ -168,3 +169,9 @@ def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+@register.filter
+def dollars(money: Decimal) -> str:
+    """US dollars for reading: cents, and more digits below one dollar."""
+    return f"${money:,.4f}" if 0 < money < 1 else f"${money:,.2f}"

@@ -8,11 +8,10 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse, HttpResponseRedirect, QueryDict
+from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET
 
-from experiments.errors import ConflictError
 from experiments.models import Comparison, ComparisonEvaluator
 from experiments.queries.comparison_table import (
     FILTERS,
@@ -26,27 +25,18 @@ from experiments.queries.comparison_table import (
 from experiments.queries.corrections import corrections_of
 from experiments.queries.games import games_of
 from experiments.queries.outcome_counts import OutcomeCounts, counts_by_split, repeated_in
-from experiments.queries.progress import progress_of
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import kind_of
-from experiments.tasks import steer
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.address import number, one_of, with_changes
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
+from tiebreak.web.steering import job_context
 from tiebreak.web.verdicts import verdict_context
 
 SIZES = (25, 50, 100)
 PLACE = ("after", "before", "n")
-STEPS: dict[str, str] = {
-    "pause": "Paused. Calls in flight are kept.",
-    "cancel": "Cancelled. What was judged stays.",
-    "resume": "Going on.",
-    "retry": "Judging again what failed or was left.",
-    "rejudge": "Judging again what the order changed.",
-    "extend": "Judging what came since.",
-}
 
 
 @dataclass(frozen=True)
@@ -154,7 +144,7 @@ def _judged(
         **verdict_context(comparison, evaluator, everything, query, repeated=repeated),
         "repeated": repeated,
         "correction": corrections_of(comparison.dataset).get(evaluator.pk),
-        "progress": progress_of(comparison.job) if comparison.job else None,
+        **job_context(comparison, evaluator, everything),
         "segments": _segments(query, choices, counts),
         "thumbs": _thumb_pairs(query, choices, counts),
         "page": page,
@@ -258,21 +248,6 @@ def _drawer(evaluator: ComparisonEvaluator, query: QueryDict, page: Page) -> dic
             ),
         }
     return {"open_row": row, "games": games_of(row.judgment), **neighbours}
-
-
-@require_POST
-@needs(Role.EDITOR)
-def comparison_step(request: HtmxHttpRequest, uid: UUID, step: str) -> HttpResponse:
-    """Pause, resume, cancel, judge again, or add what came since."""
-    comparison = access.comparison(request.workspace, uid)
-    if step not in STEPS:
-        raise Http404("There is no such step")
-    try:
-        steer(comparison.job, step)
-        messages.success(request, STEPS[step])
-    except ConflictError as error:
-        messages.error(request, str(error))
-    return HttpResponseRedirect(reverse("comparison_detail", args=[uid]))
 
 
 @needs(Role.EDITOR)

@@ -8,13 +8,13 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.db import transaction
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from evaluators.kinds import Kind
 from evaluators.registry import available
-from experiments.errors import ConflictError, InvalidError
+from experiments.errors import InvalidError
 from experiments.models import Comparison, Evaluation, Experiment, Feedback, Provider, Run
 from experiments.queries.experiment_pages import (
     child_runs,
@@ -29,13 +29,13 @@ from experiments.services.comparisons import create_evaluation
 from experiments.services.deletion import delete_experiment
 from experiments.services.evaluators import configure_evaluator
 from experiments.services.jobs import MAX_CONCURRENCY
-from experiments.tasks import start_job, steer
+from experiments.tasks import start_job
 from tiebreak import access
 from tiebreak.accounts.models import Role
-from tiebreak.web.comparisons import STEPS
 from tiebreak.web.datasets import paging_links, place_of, search_of
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
+from tiebreak.web.steering import BudgetFields
 
 
 def single_kinds() -> list[Kind]:
@@ -50,7 +50,7 @@ def single_kinds() -> list[Kind]:
     ]
 
 
-class EvaluateForm(forms.Form):
+class EvaluateForm(BudgetFields):
     """Score the outputs of an experiment without running its system again."""
 
     evaluator = forms.ChoiceField(label="Evaluator")
@@ -92,6 +92,7 @@ class EvaluateForm(forms.Form):
             experiment=self.experiment,
             evaluator=evaluator,
             max_concurrency=cleaned["max_concurrency"],
+            budget=self.budget(),
             author=author,
         )
         start_job(evaluation.job)
@@ -167,21 +168,6 @@ def experiment_evaluate(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
             messages.success(request, f"{evaluation.evaluator.name} is queued.")
             return HttpResponseRedirect(reverse("experiment_detail", args=[uid]))
     return _detail(request, experiment, form)
-
-
-@require_POST
-@needs(Role.EDITOR)
-def evaluation_step(request: HtmxHttpRequest, uid: UUID, step: str) -> HttpResponse:
-    """Pause, resume or cancel an evaluation, or score again what failed."""
-    evaluation = access.evaluation(request.workspace, uid)
-    if step not in STEPS:
-        raise Http404("There is no such step")
-    try:
-        steer(evaluation.job, step)
-    except ConflictError as error:
-        messages.error(request, str(error))
-    target = reverse("experiment_detail", args=[evaluation.experiment.uid])
-    return HttpResponseRedirect(target)
 
 
 @require_GET

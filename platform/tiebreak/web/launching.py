@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -18,14 +19,20 @@ from evaluators.registry import available
 from evaluators.statistics import OPS
 from evaluators.statistics.wording import points_text
 from experiments.models import Comparison, Dataset, Evaluator, Experiment, Order, Provider
+from experiments.queries.expected_usage import Expected, expected_usage
 from experiments.queries.pairing import Pairing, pairing_of
+from experiments.queries.progress import is_worker_alive
 from experiments.services.comparisons import create_comparison
 from experiments.services.evaluators import configure_evaluator
 from experiments.services.jobs import MAX_CONCURRENCY
+from experiments.services.prices import price_of
 from experiments.tasks import start_job
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.http import HtmxHttpRequest, needs
+from tiebreak.web.steering import BudgetFields
+
+ASK_ABOVE_CALLS = 2000
 
 
 def pairwise_kinds() -> list[Kind]:
@@ -39,7 +46,7 @@ def _decides(kind: Kind) -> bool:
     return kind.higher_is_better is not None
 
 
-class LaunchForm(forms.Form):
+class LaunchForm(BudgetFields):
     """A new pairwise experiment on one dataset."""
 
     experiment_a = forms.ChoiceField(label="A")
@@ -50,6 +57,8 @@ class LaunchForm(forms.Form):
     max_concurrency = forms.IntegerField(
         label="Calls at once", min_value=1, max_value=MAX_CONCURRENCY, initial=8
     )
+    stop_when_certain = forms.BooleanField(label="Stop when certain", required=False)
+    sure = forms.BooleanField(label="Make so many calls", required=False)
     name = forms.CharField(label="Name", max_length=400, required=False)
     description = forms.CharField(label="Description", max_length=2000, required=False)
     metadata = forms.CharField(label="Metadata", required=False, max_length=20_000)
@@ -98,7 +107,15 @@ class LaunchForm(forms.Form):
         a, b = cleaned.get("experiment_a"), cleaned.get("experiment_b")
         if a and a == b:
             self.add_error("experiment_b", "B must differ from A.")
+        limited = cleaned.get("max_calls") or cleaned.get("max_cost")
+        if not (self.errors or limited or cleaned.get("sure")):
+            self._ask_whether_sure(forecast(self.dataset, self.data))
         return cleaned
+
+    def _ask_whether_sure(self, found: Forecast | None) -> None:
+        if found and found.asks_first:
+            calls = f"These are {found.calls:,} calls to a model"
+            self.add_error("sure", f"{calls}: tick this, or set a budget.")
 
     def launched_before(self) -> Comparison | None:
         """The comparison that this very form has launched already."""
@@ -117,6 +134,8 @@ class LaunchForm(forms.Form):
             evaluators=[self._evaluator()],
             order=cleaned["order"],
             max_concurrency=cleaned["max_concurrency"],
+            budget=self.budget(),
+            stop_when_certain=cleaned["stop_when_certain"],
             name=cleaned["name"],
             description=cleaned["description"] or None,
             metadata=cleaned["metadata"],
@@ -142,6 +161,28 @@ class Forecast:
     pairing: Pairing
     calls: int
     asks_model: bool
+    expected: Expected | None = None
+    provider: Provider | None = None
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether so many calls are only made by somebody who says so."""
+        return self.calls > ASK_ABOVE_CALLS
+
+    @property
+    def cost(self) -> str:
+        """What the calls will cost, about; empty without a model."""
+        if self.expected is None or self.provider is None:
+            return ""
+        price = price_of(self.provider)
+        if price is None:
+            return "the price of this model is unknown"
+        money = self.expected.money(price.read, price.written)
+        return f"about ${money:,.4f}" if money < 1 else f"about ${money:,.2f}"
+
+    @property
+    def lacks_worker(self) -> bool:
+        return not is_worker_alive()
 
     @property
     def can_show(self) -> str:
@@ -152,7 +193,7 @@ class Forecast:
         return f"They can show a win rate {points_text(found['mde'])} from 50%, with 80% power."
 
 
-def forecast(dataset: Dataset, data: QueryDict) -> Forecast | None:
+def forecast(dataset: Dataset, data: Mapping[str, Any]) -> Forecast | None:
     """Pairs, what has no partner, and calls; None until both sides are chosen and differ."""
     chosen = [_experiment(dataset, data.get(f"experiment_{side}", "")) for side in "ab"]
     experiments = [row for row in chosen if row is not None]
@@ -161,8 +202,26 @@ def forecast(dataset: Dataset, data: QueryDict) -> Forecast | None:
     kind = next((one for one in pairwise_kinds() if one.name == data.get("evaluator")), None)
     asks = bool(kind and kind.needs_model)
     pairing = pairing_of(experiments)
-    games = 2 if asks and data.get("order", Order.BOTH) == Order.BOTH else 1
-    return Forecast(pairing, pairing.shared * games if asks else 0, asks)
+    if not asks:
+        return Forecast(pairing, 0, asks_model=False)
+    sees_order = kind is not None and kind.order_matters
+    games = 2 if sees_order and data.get("order", Order.BOTH) == Order.BOTH else 1
+    calls = pairing.shared * games
+    return Forecast(
+        pairing,
+        calls,
+        asks_model=True,
+        expected=expected_usage(experiments, calls),
+        provider=_provider(dataset, data.get("provider", "")),
+    )
+
+
+def _provider(dataset: Dataset, uid: str) -> Provider | None:
+    try:
+        rows = Provider.objects.filter(workspace=dataset.workspace_id, archived_at=None)
+        return rows.filter(uid=UUID(uid)).first()
+    except ValueError:
+        return None
 
 
 def _experiment(dataset: Dataset, uid: str) -> Experiment | None:

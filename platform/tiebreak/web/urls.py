@@ -16,6 +16,7 @@ from tiebreak.web import (
     reports,
     scores,
     sdk_links,
+    steering,
     upload_undoing,
     uploads,
     workspace,
@@ -72,9 +73,7 @@ urlpatterns = [
         experiments.experiment_evaluate,
         name="experiment_evaluate",
     ),
-    path(
-        "evaluations/<uuid:uid>/do/<str:step>", experiments.evaluation_step, name="evaluation_step"
-    ),
+    path("evaluations/<uuid:uid>/do/<str:step>", steering.evaluation_step, name="evaluation_step"),
     path("leaderboards", leaderboards.leaderboard_list, name="leaderboard_list"),
     path("leaderboards/<uuid:uid>", leaderboards.leaderboard_detail, name="leaderboard_detail"),
     path("runs/<uuid:uid>", experiments.run_detail, name="run_detail"),
@@ -91,9 +90,8 @@ urlpatterns = [
         name="comparison_export",
     ),
     path("comparisons/<uuid:uid>/delete", comparisons.comparison_delete, name="comparison_delete"),
-    path(
-        "comparisons/<uuid:uid>/do/<str:step>", comparisons.comparison_step, name="comparison_step"
-    ),
+    path("comparisons/<uuid:uid>/do/<str:step>", steering.comparison_step, name="comparison_step"),
+    path("comparisons/<uuid:uid>/budget", steering.comparison_budget, name="comparison_budget"),
     path("settings", workspace.settings, name="settings"),
     path("settings/password", accounts.password, name="password"),
     path("settings/members", workspace.members, name="member_list"),
