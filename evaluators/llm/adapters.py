@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from evaluators.llm.models import Model, Prompt, Reply, as_one_text
 from evaluators.llm.providers import provider
+from evaluators.llm.providers.failures import known_failure
 from evaluators.llm.retries import Retrying
 from evaluators.running import run_to_end
 
@@ -43,6 +45,18 @@ def named_model(name: str) -> Model:
     return Retrying(model=provider(vendor, model=model))
 
 
+@contextmanager
+def _vendors_failures() -> Iterator[None]:
+    """What an SDK inside of a function raises, as ours, so that retries and fallbacks know it."""
+    try:
+        yield
+    except Exception as error:
+        known = known_failure(error)
+        if known is None or known is error:
+            raise
+        raise known from error
+
+
 class FunctionModel:
     """A function text to text (sync or async) as a model; it may return a `Reply` too."""
 
@@ -52,9 +66,10 @@ class FunctionModel:
     def complete(self, prompt: Prompt) -> Reply:
         """The reply to a prompt."""
         start = time.perf_counter()
-        answer = self.function(as_one_text(prompt))
-        if inspect.isawaitable(answer):
-            answer = run_to_end(answer)
+        with _vendors_failures():
+            answer = self.function(as_one_text(prompt))
+            if inspect.isawaitable(answer):
+                answer = run_to_end(answer)
         return as_reply(answer, time.perf_counter() - start)
 
     async def acomplete(self, prompt: Prompt) -> Reply:
@@ -62,7 +77,8 @@ class FunctionModel:
         if not inspect.iscoroutinefunction(self.function):
             return await asyncio.to_thread(self.complete, prompt)
         start = time.perf_counter()
-        answer = await self.function(as_one_text(prompt))
+        with _vendors_failures():
+            answer = await self.function(as_one_text(prompt))
         return as_reply(answer, time.perf_counter() - start)
 
 
@@ -75,7 +91,8 @@ class InvokeModel:
     def complete(self, prompt: Prompt) -> Reply:
         """The reply to a prompt."""
         start = time.perf_counter()
-        answer = self.runnable.invoke(as_one_text(prompt))
+        with _vendors_failures():
+            answer = self.runnable.invoke(as_one_text(prompt))
         return as_reply(answer, time.perf_counter() - start)
 
     async def acomplete(self, prompt: Prompt) -> Reply:
@@ -83,7 +100,8 @@ class InvokeModel:
         if not hasattr(self.runnable, "ainvoke"):
             return await asyncio.to_thread(self.complete, prompt)
         start = time.perf_counter()
-        answer = await self.runnable.ainvoke(as_one_text(prompt))
+        with _vendors_failures():
+            answer = await self.runnable.ainvoke(as_one_text(prompt))
         return as_reply(answer, time.perf_counter() - start)
 
 

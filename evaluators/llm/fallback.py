@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from evaluators.errors import ModelError
@@ -17,7 +18,7 @@ def with_retries(llm: Any, attempts: int = 4, first_wait: float = 1.0) -> Retryi
 
 
 class FallbackModel:
-    """The first of several models that answers; `Reply.model` tells which."""
+    """The first of several models that answers; `Reply.answered_by` tells which."""
 
     def __init__(self, models: Sequence[Any]) -> None:
         if not models:
@@ -31,23 +32,22 @@ class FallbackModel:
 
     def complete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The reply to a prompt; the last error if nobody answers."""
-        for model in self.models[:-1]:
+        last = len(self.models) - 1
+        for position, model in enumerate(self.models):
             try:
-                return complete(model, prompt, schema)
+                return replace(complete(model, prompt, schema), answered_by=position)
             except ModelError as error:
-                _pass_on(error)
-        return complete(self.models[-1], prompt, schema)
+                if position == last or not may_be_answered_elsewhere(error):
+                    raise
+        raise AssertionError("The last model answers or raises.")
 
     async def acomplete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The async twin of `complete`."""
-        for model in self.models[:-1]:
+        last = len(self.models) - 1
+        for position, model in enumerate(self.models):
             try:
-                return await acomplete(model, prompt, schema)
+                return replace(await acomplete(model, prompt, schema), answered_by=position)
             except ModelError as error:
-                _pass_on(error)
-        return await acomplete(self.models[-1], prompt, schema)
-
-
-def _pass_on(error: ModelError) -> None:
-    if not may_be_answered_elsewhere(error):
-        raise error
+                if position == last or not may_be_answered_elsewhere(error):
+                    raise
+        raise AssertionError("The last model answers or raises.")

@@ -98,14 +98,18 @@ class Judged(Evaluator):
     def ask(self, **arguments: Any) -> Result:
         """Build the prompt, ask the model, read the reply."""
         prompt = self.build_prompt(**arguments)
-        reply = complete(self.model, prompt, self.reply_schema())
-        return with_run_info(self.result_of(reply), arguments, reply)
+        return self._told(complete(self.model, prompt, self.reply_schema()), arguments)
 
     async def aask(self, **arguments: Any) -> Result:
         """The async twin of `ask`."""
         prompt = self.build_prompt(**arguments)
-        reply = await acomplete(self.model, prompt, self.reply_schema())
-        return with_run_info(self.result_of(reply), arguments, reply)
+        return self._told(await acomplete(self.model, prompt, self.reply_schema()), arguments)
+
+    def _told(self, reply: Reply, arguments: Mapping[str, Any]) -> Result:
+        result = self.result_of(reply)
+        if reply.answered_by is not None:
+            result = {**result, "answered_by": reply.answered_by}
+        return with_run_info(result, arguments, reply)
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         with ThreadPoolExecutor(max_workers=_CALLS_AT_ONCE) as pool:

@@ -30,7 +30,8 @@ class Reply:
     """What a model answered; `latency` in seconds, `cost` in US dollars, None if not known.
 
     `finish_reason` is stop, length, content_filter, refusal, or empty if not known. `tokens` is
-    empty unless the provider was told to ask for probabilities.
+    empty unless the provider was told to ask for probabilities. `answered_by` is the position of
+    the model among fallbacks.
     """
 
     text: str
@@ -41,6 +42,7 @@ class Reply:
     latency: float = 0.0
     finish_reason: str = ""
     tokens: tuple[Token, ...] = ()
+    answered_by: int | None = None
 
 
 @runtime_checkable

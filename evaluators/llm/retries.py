@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evaluators.errors import (
-    ContextOverflow,
+    BadKey,
     ModelError,
     ModelTimeout,
     ProviderError,
@@ -27,8 +27,8 @@ def may_pass(error: Exception) -> bool:
 
 
 def may_be_answered_elsewhere(error: Exception) -> bool:
-    """Whether another model may answer."""
-    return may_pass(error) or isinstance(error, ContextOverflow)
+    """Whether another model may answer: a refused key is for its owner to mend."""
+    return isinstance(error, ModelError) and not isinstance(error, BadKey)
 
 
 @dataclass(kw_only=True)

@@ -94,15 +94,82 @@ def test_it_gives_up_after_the_last_attempt(waits: list[float]) -> None:
     assert (model.asked, len(waits)) == (3, 2)
 
 
-FAILURES = [RateLimited(), ModelTimeout(), ContextOverflow(), ProviderError("x", 500)]
+FAILURES = [
+    RateLimited(),
+    ModelTimeout(),
+    ContextOverflow(),
+    ProviderError("x", 500),
+    ProviderError("x", 404),
+]
 
 
 @pytest.mark.parametrize("error", FAILURES)
 def test_it_asks_the_next_model(error: ModelError) -> None:
     first, second = Scripted(error, error), Scripted("two", "two")
     model = with_fallbacks([first, second])
-    assert model.complete("q").model == "scripted-two"
-    assert asyncio.run(model.acomplete("q")).model == "scripted-two"
+    for reply in (model.complete("q"), asyncio.run(model.acomplete("q"))):
+        assert (reply.model, reply.answered_by) == ("scripted-two", 1)
+
+
+class VendorsError(Exception):
+    """What an SDK raises: a status, and a text."""
+
+    def __init__(self, status_code: int, text: str = "") -> None:
+        super().__init__(text)
+        self.status_code = status_code
+
+
+class VendorsModel:
+    """A runnable that raises what its vendor's SDK raises."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def invoke(self, prompt: str) -> str:
+        raise self.error
+
+    async def ainvoke(self, prompt: str) -> str:
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "ours"),
+    [
+        (VendorsError(429), RateLimited),
+        (TimeoutError(), ModelTimeout),
+        (VendorsError(400, "maximum context length is 8192 tokens"), ContextOverflow),
+        (VendorsError(503), ProviderError),
+        (VendorsError(401), BadKey),
+    ],
+)
+def test_it_knows_the_failures_of_models_that_are_no_providers(
+    error: Exception, ours: type[ModelError]
+) -> None:
+    def function(prompt: str) -> str:
+        raise error
+
+    async def coroutine(prompt: str) -> str:
+        raise error
+
+    for llm in (VendorsModel(error), function, coroutine):
+        with pytest.raises(ours):
+            as_model(llm).complete("q")
+        with pytest.raises(ours):
+            asyncio.run(as_model(llm).acomplete("q"))
+        chain = load_evaluator("criteria", llm=with_fallbacks([llm, lambda prompt: "Y"]))
+        [row] = chain.evaluate_batch([{"input": "q", "prediction": "a"}])
+        if ours is BadKey:
+            assert row["error_type"] == "BadKey"
+        else:
+            assert (row["value"], row["answered_by"]) == ("Y", 1)
+
+
+def test_it_leaves_a_functions_own_mistakes_alone() -> None:
+    def broken(prompt: str) -> str:
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        with_fallbacks([broken, lambda prompt: "Y"]).complete("q")
 
 
 def test_it_does_not_hide_a_bad_key() -> None:

@@ -24,10 +24,16 @@ _OVERFLOW = re.compile(
 
 def as_model_error(error: Exception) -> ModelError:
     """One of our errors for any exception of a call."""
-    if isinstance(error, ModelError):
-        return error
     if isinstance(error, MissingExtra):
         raise error
+    known = known_failure(error)
+    return known or ProviderError(f"The call to the model failed ({type(error).__name__}).")
+
+
+def known_failure(error: Exception) -> ModelError | None:
+    """One of our errors for an exception that tells a vendor's failure; None for any other."""
+    if isinstance(error, ModelError):
+        return error
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
         return _by_status(error, status)
@@ -36,7 +42,7 @@ def as_model_error(error: Exception) -> ModelError:
         return ModelTimeout("The model did not answer in time.")
     if "APIConnectionError" in names:
         return ProviderError("The model's server could not be reached.")
-    return ProviderError(f"The call to the model failed ({type(error).__name__}).")
+    return None
 
 
 def _by_status(error: Exception, status: int) -> ModelError:
