@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
+from experiments.columns import array, fetch
 from experiments.errors import ConflictError
 from experiments.ids import uuid7
 from experiments.models import Dataset, Experiment
@@ -114,7 +115,7 @@ def ensure_experiments_by_uid(*, workspace: Workspace, uids: Iterable[UUID]) -> 
 def _ensure(
     workspace: Workspace, wanted: dict[Any, tuple[UUID, str]], field: str
 ) -> dict[Any, int]:
-    known = _known(workspace, wanted, field)
+    known = _known(workspace, wanted, field) if wanted else {}
     missing = sorted(set(wanted) - set(known))
     if missing:
         rows = [
@@ -127,5 +128,11 @@ def _ensure(
 
 
 def _known(workspace: Workspace, wanted: Iterable[Any], field: str) -> dict[Any, int]:
-    rows = Experiment.objects.filter(workspace=workspace, **{f"{field}__in": list(wanted)})
-    return dict(rows.values_list(field, "pk"))
+    statement = (
+        f"SELECT {field}, id FROM experiments_experiment "  # noqa: S608
+        f"WHERE workspace_id = $1 AND {field} = ANY($2::{_KINDS[field]}[])"
+    )
+    return dict(fetch(statement, [workspace.pk, array(wanted)]))
+
+
+_KINDS = {"name": "text", "uid": "uuid"}

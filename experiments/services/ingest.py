@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
+from experiments.columns import array, fetch
 from experiments.models import Run
 from experiments.services import judgments
 from experiments.services.attachments import attach_to_runs
@@ -47,15 +48,33 @@ def _store(
         write_feedback(workspace, feedback)
 
 
+# What may wait for runs: feedback without its trace or for a comparison, and a judge's traced call.
+_WAITING = """
+SELECT EXISTS (
+    SELECT FROM experiments_feedback
+    WHERE workspace_id = $1 AND run_uid = ANY($2::uuid[])
+    AND (trace_uid IS NULL OR experiment_id IS NULL OR comparison_uid IS NOT NULL)
+), EXISTS (
+    SELECT FROM experiments_game
+    WHERE evaluator_run_uid = ANY($2::uuid[]) AND order_shown = '{}'
+)
+"""
+
+
 def _catch_up(
     workspace: Workspace, pieces: Sequence[RunPiece], feedback: Sequence[FeedbackEntry]
 ) -> None:
     """What waited for these runs, seen only after the commit of whoever came first."""
-    run_uids = [piece.uid for piece in pieces]
+    runs = [piece.uid for piece in pieces]
     judged = [entry.run_uid for entry in feedback if entry.run_uid]
-    link_feedback(workspace, run_uids=[*run_uids, *judged])
-    if run_uids:
-        judgments.settle_runs(workspace=workspace, run_uids=run_uids)
+    if not runs and not judged:
+        return
+    uids = array([*runs, *judged])
+    [(marks, orders)] = fetch(_WAITING, [workspace.pk, uids])
+    if marks:
+        link_feedback(workspace, run_uids=[*runs, *judged])
+    if runs and (marks or orders):
+        judgments.settle_runs(workspace=workspace, run_uids=runs)
 
 
 def _experiments(workspace: Workspace, pieces: Sequence[RunPiece]) -> dict[UUID, int]:

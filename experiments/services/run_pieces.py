@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import IO, Any
 from uuid import UUID
 
-import orjson
 from django.utils.dateparse import parse_datetime
 
 from experiments import rawjson
@@ -64,7 +63,7 @@ class RunPiece:
 
     @cached_property
     def metadata(self) -> dict[str, Any]:
-        extra = read_quickly(self.extra) if self.extra else None
+        extra = rawjson.loads_quickly(self.extra) if self.extra else None
         metadata = extra.get("metadata") if isinstance(extra, dict) else None
         return metadata if isinstance(metadata, dict) else {}
 
@@ -80,18 +79,10 @@ class RunPiece:
     def first_token_time(self) -> datetime | None:
         if self.events is None or '"new_token"' not in self.events:
             return None
-        for event in read_quickly(self.events):
+        for event in rawjson.loads_quickly(self.events):
             if isinstance(event, dict) and event.get("name") == "new_token":
                 return _time(event.get("time"))
         return None
-
-
-def read_quickly(text: str) -> Any:
-    """A JSON value for looking into; fractions are floats."""
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return rawjson.loads(text)
 
 
 def _time(value: object) -> datetime | None:

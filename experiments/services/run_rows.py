@@ -6,14 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.utils import timezone
 
+from experiments.columns import write_rows
 from experiments.rawjson import dumps, search_text, storable, storable_value
 from experiments.services.run_pieces import RunPiece, usage_of
 from tiebreak.accounts.models import Workspace
 
-CHUNK = 500
 MAX_SEARCH = 40_000
 
 # Columns with their types in PostgreSQL.
@@ -94,7 +93,7 @@ def _source(columns: Mapping[str, str]) -> str:
     """Rows out of one array per column: few parameters, and PostgreSQL takes them in order."""
     texts = "ARRAY(SELECT jsonb_array_elements_text(given.tags))"
     given = ", ".join(texts if name == "tags" else f"given.{name}" for name in columns)
-    arrays = ", ".join(f"%s::{kind}[]" for kind in columns.values())
+    arrays = ", ".join(f"${n}::{kind}[]" for n, kind in enumerate(columns.values(), 1))
     return f"SELECT {given} FROM unnest({arrays}) AS given({', '.join(columns)})"  # noqa: S608
 
 
@@ -152,24 +151,13 @@ def upsert_runs(
         _run_row(workspace, piece, experiments[piece.uid], parents.get(piece.uid), moment)
         for piece in pieces
     ]
-    return dict(_execute(_UPSERT_RUNS, rows))
+    return dict(write_rows(_UPSERT_RUNS, rows))
 
 
 def upsert_payloads(pieces: Sequence[RunPiece], ids: Mapping[UUID, int]) -> None:
     for prevails, statement in _UPSERT_PAYLOADS.items():
-        rows = [_payload_row(p, ids[p.uid]) for p in pieces if p.prevails is prevails]
-        _execute(statement, rows)
-
-
-def _execute(statement: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
-    """Run an INSERT of many rows; PostgreSQL takes them, and their locks, in this order."""
-    found: list[Any] = []
-    with connection.cursor() as cursor:
-        for start in range(0, len(rows), CHUNK):
-            part = rows[start : start + CHUNK]
-            cursor.execute(statement, [list(column) for column in zip(*part, strict=True)])
-            found += cursor.fetchall() if cursor.description else []
-    return found
+        rows = (_payload_row(p, ids[p.uid]) for p in pieces if p.prevails is prevails)
+        write_rows(statement, rows)
 
 
 def _run_row(

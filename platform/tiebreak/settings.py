@@ -42,6 +42,8 @@ def database(url: str) -> dict[str, object]:
         "OPTIONS": {
             # A process that was frozen inside a transaction must not hold its locks for ever.
             "options": "-c idle_in_transaction_session_timeout=20s",
+            # Only for the statements of `experiments.columns`; Django's own are never prepared.
+            "prepare_threshold": 1,
             **query,
             "pool": {"min_size": 0, "max_size": env.database_pool, "timeout": 8},
         },

@@ -35,8 +35,14 @@ from tiebreak.api.v2 import threads as v2_threads
 
 View = Callable[..., Any]
 
-# Fixed names come before ids.
+# Fixed names come before ids, and what is asked most before all others: Django tries one by one.
 ENDPOINTS: list[tuple[str, View]] = [
+    ("runs", runs.runs),
+    ("runs/batch", ingest.runs_batch),
+    ("runs/multipart", ingest.runs_multipart),
+    ("runs/query", runs.runs_query),
+    ("runs/stats", runs.runs_stats),
+    ("runs/<uid>", runs.run),
     ("info", info.info),
     ("settings", info.workspace_settings),
     ("datasets", datasets.datasets),
@@ -58,12 +64,6 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("examples/<uid>", examples.example),
     ("sessions", sessions.sessions),
     ("sessions/<uid>", sessions.session),
-    ("runs", runs.runs),
-    ("runs/batch", ingest.runs_batch),
-    ("runs/multipart", ingest.runs_multipart),
-    ("runs/query", runs.runs_query),
-    ("runs/stats", runs.runs_stats),
-    ("runs/<uid>", runs.run),
     ("runs/<uid>/share", sharing.run_share),
     ("feedback", feedback.feedback_list),
     ("feedback/tokens", feedback_tokens.feedback_tokens),
@@ -138,10 +138,10 @@ urlpatterns: list[URLPattern] = [
     path("v1/feedback/tokens/<uid>", feedback_tokens.feedback_by_token),
     path("docs", description.docs, name="api_docs"),
     path("openapi.json", description.schema, name="openapi"),
+    *_routes("", ENDPOINTS),
     *_routes("v1/platform/", PLATFORM),
     *_routes("v1/", ENDPOINTS),
     *_routes("v2/", V2),
-    *_routes("", ENDPOINTS),
     _absent("(?:v[12]/)?(?:platform/)?"),
     re_path("^", absent.unknown),
 ]
