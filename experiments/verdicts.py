@@ -23,6 +23,8 @@ class GameResult:
     from_cache: bool = False
     attempts: int = 1
     evaluator_run_uid: UUID | None = None
+    by_hand: bool = False
+    author_id: int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,23 @@ def reduce_games(games: Sequence[GameResult], runs: Sequence[UUID]) -> Verdict:
     winner, verdict = calls.pop()
     outcome = _outcome_of(winner, verdict, runs)
     return Verdict(outcome, _shares(winner, runs), reason=games[0].reason)
+
+
+def set_by_hand(
+    outcome: Outcome, runs: Sequence[UUID], *, reason: str, author_id: int | None
+) -> tuple[Verdict, GameResult]:
+    """The verdict that a person decides on, and the game that keeps it; no order was shown."""
+    place = {Outcome.A: 0, Outcome.B: 1}.get(outcome)
+    winner = None if place is None else runs[place]
+    played = GameResult(
+        (),
+        "decided" if winner else outcome.value,
+        winner,
+        reason,
+        by_hand=True,
+        author_id=author_id,
+    )
+    return Verdict(outcome, _shares(winner, runs), reason=reason), played
 
 
 def outcome_of_scores(a: float, b: float) -> Outcome:

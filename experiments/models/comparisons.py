@@ -250,6 +250,14 @@ class Game(models.Model):
     from_cache = models.BooleanField(default=False)
     evaluator_run_uid = models.UUIDField(null=True, help_text="the script's traced call")
     attempts = models.PositiveSmallIntegerField(default=1)
+    by_hand = models.BooleanField(default=False, help_text="a person set the verdict of the pair")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        db_index=False,
+    )
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -257,6 +265,11 @@ class Game(models.Model):
             models.UniqueConstraint(fields=["judgment", "round", "number"], name="game_once"),
         ]
         indexes = [
+            models.Index(
+                fields=["author"],
+                condition=models.Q(author__isnull=False),
+                name="game_of_author",
+            ),
             models.Index(
                 fields=["evaluator_run_uid"],
                 condition=models.Q(evaluator_run_uid__isnull=False),

@@ -20,7 +20,7 @@ class GameDetail:
 def games_of(judgment: Judgment) -> list[GameDetail]:
     """The games of a judgment, the latest round first."""
     letters = {uid: chr(65 + place) for place, uid in enumerate(judgment.pair.run_uids) if uid}
-    rows = judgment.games.select_related("reply").order_by("-round", "number")
+    rows = judgment.games.select_related("reply", "author").order_by("-round", "number")
     return [_detail(game, letters) for game in rows]
 
 

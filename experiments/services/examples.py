@@ -17,6 +17,7 @@ from experiments.services.attachments import (
     attach_to_revisions,
     files_of_revisions,
 )
+from experiments.services.overrides import take_out_examples
 from experiments.services.schemas import check_against
 from experiments.services.versions import Change, new_version
 from tiebreak.accounts.models import User
@@ -132,11 +133,15 @@ def update_examples(
 def delete_examples(
     *, dataset: Dataset, uids: Sequence[UUID], author: User | None = None
 ) -> Written:
-    """Take examples out of the dataset from now on; earlier moments still show them."""
+    """Take examples out of the dataset from now on; earlier moments still show them.
+
+    Comparisons no longer count them.
+    """
     with new_version(dataset, author=author) as version:
         standing = _standing(dataset, uids)
         _close([row.pk for row in standing], version.moment)
         version.removed += len(standing)
+        take_out_examples(dataset, uids)
     return Written(version.moment, list(uids))
 
 

@@ -71,6 +71,8 @@ def write_games(rows: Sequence[Judgment], by_id: dict[int, Decided]) -> None:
                 from_cache=game.from_cache,
                 attempts=game.attempts,
                 evaluator_run_uid=game.evaluator_run_uid,
+                by_hand=game.by_hand,
+                author_id=game.author_id,
             )
             for row in rows
             for number, game in enumerate(by_id[row.pk].games)

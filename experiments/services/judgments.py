@@ -128,7 +128,7 @@ def _settle_example(comparison: Comparison, key: str, example_uid: UUID) -> None
     )
     group = _newest_group(given)
     scores = _mean_by_side(group, runs)
-    if 0 in scores and 1 in scores:
+    if 0 in scores and 1 in scores and not judgment.games.filter(by_hand=True).exists():
         _decide(comparison, judgment, group, scores)
 
 

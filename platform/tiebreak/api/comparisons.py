@@ -19,6 +19,7 @@ from experiments.queries.comparison_table import (
     FILTERS,
     Cursor,
     Row,
+    find_row,
     judgments_of,
     table_page,
 )
@@ -31,6 +32,7 @@ from experiments.services.comparisons import create_comparison
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import configure_evaluator
 from experiments.services.jobs import STEPS, allowed_steps
+from experiments.services.overrides import override
 from experiments.tasks import set_budget, start_job, steer
 from tiebreak import access
 from tiebreak.accounts.models import Workspace
@@ -247,6 +249,24 @@ def comparison_rows(request: Request, uid: str) -> Response:
             "next_cursor": str(last.cursor) if last else None,
         }
     )
+
+
+@api_view(["POST"])
+def row_verdict(request: Request, uid: str, key: str) -> Response:
+    """Set the verdict of one row by hand: `outcome`, `reason`, `evaluator` (else the first).
+
+    The row is named by its example's id, with `.1`, `.2` … for repetitions.
+    """
+    found, body = access.comparison(workspace_of(request), uid), object_body(request)
+    row = find_row(_chosen(found, body.text("evaluator")), key)
+    if row is None:
+        raise Http404("Row not found in this comparison")
+    override(
+        row.judgment, outcome=body.needed_text("outcome"), reason=body.text("reason", "") or ""
+    )
+    changed = find_row(row.judgment.evaluator, key)
+    assert changed is not None
+    return Response(row_shape(changed))
 
 
 def _cursor(text: str | None) -> Cursor | None:

@@ -85,6 +85,7 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("comparisons/<uid>", comparisons.comparison),
     ("comparisons/<uid>/export", exports.comparison_export),
     ("comparisons/<uid>/rows", comparisons.comparison_rows),
+    ("comparisons/<uid>/rows/<key>/verdict", comparisons.row_verdict),
     ("comparisons/<uid>/report", statistics.comparison_report),
     ("comparisons/<uid>/budget", comparisons.comparison_budget),
     ("comparisons/<uid>/<step>", comparisons.comparison_step),

@@ -32,6 +32,7 @@ from tiebreak.accounts.models import Role
 from tiebreak.web.address import number, one_of, with_changes
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
+from tiebreak.web.overrides import SET_BY_HAND
 from tiebreak.web.steering import job_context
 from tiebreak.web.verdicts import verdict_context
 
@@ -247,7 +248,12 @@ def _drawer(evaluator: ComparisonEvaluator, query: QueryDict, page: Page) -> dic
                 with_changes(query, {"row": keys[place + 1]}) if place + 1 < len(keys) else ""
             ),
         }
-    return {"open_row": row, "games": games_of(row.judgment), **neighbours}
+    return {
+        "open_row": row,
+        "games": games_of(row.judgment),
+        "settable": SET_BY_HAND.items(),
+        **neighbours,
+    }
 
 
 @needs(Role.EDITOR)

@@ -87,6 +87,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
     return {
         "workspace": getattr(request, "workspace", None),
         "role": role,
+        "may_annotate": role is not None and role.allows(Role.ANNOTATOR),
         "may_edit": role is not None and role.allows(Role.EDITOR),
         "may_administer": role is not None and role.allows(Role.ADMIN),
     }

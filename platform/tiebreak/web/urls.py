@@ -12,6 +12,7 @@ from tiebreak.web import (
     exports,
     launching,
     leaderboards,
+    overrides,
     report_file,
     reports,
     scores,
@@ -78,6 +79,11 @@ urlpatterns = [
     path("leaderboards/<uuid:uid>", leaderboards.leaderboard_detail, name="leaderboard_detail"),
     path("runs/<uuid:uid>", experiments.run_detail, name="run_detail"),
     path("comparisons/<uuid:uid>", comparisons.comparison_detail, name="comparison_detail"),
+    path(
+        "comparisons/<uuid:uid>/rows/<str:key>/verdict",
+        overrides.set_verdict,
+        name="set_verdict",
+    ),
     path("comparisons/<uuid:uid>/report", reports.comparison_report, name="comparison_report"),
     path(
         "comparisons/<uuid:uid>/export/report",
