@@ -1,10 +1,12 @@
 """What a judge or a reader is shown of a JSON value."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from experiments.rawjson import NotJsonError, dumps, loads, loads_exact
 
+CONTRADICTS = "The verdict contradicts the reasoning."
 _VERDICT_LINE = re.compile(r"\s*\**\[\[[^\]\n]{1,20}\]\]\**\s*$")
 
 
@@ -36,3 +38,9 @@ def reason_in(reply: str) -> str:
         reasons = (value.get(key) for key in ("reasoning", "reason", "explanation"))
         return next((one for one in reasons if isinstance(one, str)), text)
     return _VERDICT_LINE.sub("", text)
+
+
+def reason_of(result: Mapping[str, Any]) -> str:
+    """The reason of an evaluator's result, and before it what is odd about the verdict."""
+    reason = reason_in(str(result.get("reasoning") or ""))
+    return f"({CONTRADICTS}) {reason}" if result.get("inconsistent") else reason

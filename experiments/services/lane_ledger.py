@@ -16,8 +16,9 @@ from experiments.services.budgets import Spent, settle
 from experiments.services.lane_database import LaneDatabase
 from experiments.services.lane_gates import Purse
 from experiments.services.lane_tools import Subject
+from experiments.services.run_scores import record_runs
 from experiments.services.stopping import follow_races
-from experiments.services.subjects import Answer, Work, record_pairs, record_runs
+from experiments.services.subjects import Answer, Work, record_pairs
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 0.003

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from django.utils import timezone
 
@@ -23,17 +23,15 @@ from experiments.models import (
     Comparison,
     Evaluation,
     ExampleRevision,
-    Feedback,
     Judgment,
     Order,
     Run,
 )
-from experiments.rawjson import dumps, storable
-from experiments.services.judgment_rows import FEEDBACK_SPACE, Decided
+from experiments.services.judgment_rows import Decided
 from experiments.services.judgments import record_judgments
 from experiments.services.lanes import Claimed
 from experiments.services.samples import Sample, next_sample, repetitions_of, spent_samples
-from experiments.texts import reason_in, text_of
+from experiments.texts import reason_of, text_of
 from experiments.verdicts import FAILED, GameResult, reduce_games
 
 ERROR_KINDS: dict[str, str] = {
@@ -175,7 +173,7 @@ def _game(work: Work, order: tuple[int, int], answer: Answer) -> GameResult:
         if answer.error
         else ("tie" if place is None else ("first", "second")[place]),
         winner=None if place is None else shown[place],
-        reason=reason_in(str(answer.result.get("reasoning") or "")),
+        reason=reason_of(answer.result),
         error=answer.error,
         error_kind=answer.error_kind,
         reply_id=answer.reply_id,
@@ -233,50 +231,3 @@ def _examples(evaluation: Evaluation, runs: Iterable[Run]) -> dict[UUID | None, 
     )
     rows = rows.select_related("payload", "example").order_by("valid_from")
     return {row.example.uid: row.payload for row in rows}
-
-
-def record_runs(evaluation: Evaluation, finished: Sequence[tuple[Work, Sequence[Answer]]]) -> None:
-    """Store scores as feedback on the runs; run again, they replace the earlier ones."""
-    moment = timezone.now()
-    key = evaluation.evaluator.name
-    Feedback.objects.bulk_create(
-        [
-            Feedback(
-                workspace_id=evaluation.workspace_id,
-                uid=uuid5(FEEDBACK_SPACE, f"{key}:{work.runs[0]}"),
-                run_uid=work.runs[0],
-                trace_uid=work.runs[0],
-                experiment_id=evaluation.experiment_id,
-                key=key,
-                source_type="model",
-                source=dumps({"type": "model", "metadata": {"evaluator": str(evaluation.uid)}}),
-                created_at=moment,
-                modified_at=moment,
-                **_score(answers[0]),
-            )
-            for work, answers in finished
-        ],
-        update_conflicts=True,
-        unique_fields=["workspace", "uid"],
-        update_fields=[
-            "score",
-            "score_text",
-            "value",
-            "comment",
-            "is_error",
-            "source",
-            "modified_at",
-        ],
-    )
-
-
-def _score(answer: Answer) -> dict[str, Any]:
-    score, value = answer.result.get("score"), answer.result.get("value")
-    remark = answer.error or reason_in(str(answer.result.get("reasoning") or ""))
-    return {
-        "score": None if score is None else float(score),
-        "score_text": None if score is None else dumps(score),
-        "value": None if value is None else dumps(value),
-        "comment": dumps(storable(remark)) if remark else None,
-        "is_error": bool(answer.error),
-    }
