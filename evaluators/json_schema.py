@@ -16,7 +16,7 @@ from evaluators.define import evaluator
 from evaluators.json_reading import NotJson, read_json
 from evaluators.json_values import UNIQUE_KEYS, parsed_prediction
 from evaluators.kinds import About
-from evaluators.patterns import compiled, within_time
+from evaluators.patterns import matches
 from evaluators.processes import within_process
 
 _PATTERN_SECONDS = 1.0
@@ -109,7 +109,10 @@ class _Validator:
         """What is wrong with a value, each with its path."""
         if self._has_untimed_patterns:
             return within_process(  # type: ignore[no-any-return]
-                _errors_apart, (self.schema_text, self.check_formats, value), _PATTERN_SECONDS
+                _errors_apart,
+                (self.schema_text, self.check_formats, value),
+                _PATTERN_SECONDS,
+                needs="jsonschema.validators",
             )
         return _errors(self.ready, value)
 
@@ -208,4 +211,4 @@ _TIMED = {
 
 
 def _found(pattern: str, text: str) -> bool:
-    return within_time(compiled(pattern).search, text, _PATTERN_SECONDS)
+    return matches(pattern, text, "search", seconds=_PATTERN_SECONDS)

@@ -12,6 +12,7 @@ from evaluators.base import Result, StringEvaluator
 from evaluators.define import evaluator
 from evaluators.errors import OutOfTime
 from evaluators.kinds import About
+from evaluators.processes import within_process
 
 LONGEST_TIME = 2.0
 _FLAGS = ("IGNORECASE", "LOCALE", "MULTILINE", "DOTALL", "VERBOSE", "ASCII", "UNICODE")
@@ -53,16 +54,48 @@ class RegexMatchStringEvaluator(StringEvaluator):
         if not isinstance(prediction, str):
             raise TypeError(f"A pattern needs a text, not {type(prediction).__name__}.")
         pattern = reference if self.pattern is None else self.pattern
-        match = getattr(compiled(pattern, self.flags), self.mode)
-        return {"score": int(within_time(match, prediction, self.time_limit))}
+        found = matches(pattern, prediction, self.mode, self.flags, self.time_limit)
+        return {"score": int(found)}
 
 
-def within_time(match: Any, text: str, seconds: float) -> bool:
-    """Whether a method of a compiled pattern finds something; OutOfTime after so many seconds."""
+def matches(pattern: str, text: str, mode: str, flags: int = 0, seconds: float = 1.0) -> bool:
+    """Whether a pattern matches (`mode` match, search or fullmatch) as Python's `re` has it.
+
+    OutOfTime after so many seconds; ValueError for a bad pattern.
+    """
+    ready = compiled(pattern, flags)
+    if _may_differ(pattern, flags) and any(map(_is_read_otherwise, set(text))):
+        return bool(within_process(_matches_by_re, (pattern, text, mode, flags), seconds))
     try:
-        return match(text, timeout=seconds) is not None
+        return getattr(ready, mode)(text, timeout=seconds) is not None
     except TimeoutError:
         raise OutOfTime(f"The pattern took longer than {seconds:g} seconds.") from None
+
+
+def _matches_by_re(pattern: str, text: str, mode: str, flags: int) -> bool:
+    return getattr(re.compile(pattern, flags & ~re.DEBUG), mode)(text) is not None
+
+
+def _may_differ(pattern: str, flags: int) -> bool:
+    """Whether a pattern asks for words, blanks, digits or case, where `regex` may differ."""
+    return bool(flags & re.IGNORECASE or _CLASSES.search(pattern))
+
+
+_CLASSES = re.compile(r"\\[wWbBsSdD]|\(\?[a-zA-Z]*i")
+
+
+@lru_cache(maxsize=4096)
+def _is_read_otherwise(character: str) -> bool:
+    """Whether `re` and `regex` disagree on a character: on accents of their own, for instance."""
+    if character in "\x1c\x1d\x1e\x1f\u0130\u0131":
+        return True
+    import regex
+
+    return any(
+        bool(re.match(one, character)) != bool(regex.match(one, character))
+        for one in (r"\w", r"\d")
+        for one in (r"\w", r"\d")
+    )
 
 
 @lru_cache(maxsize=1024)

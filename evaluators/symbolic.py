@@ -85,7 +85,10 @@ class MathMatchEvaluator(StringEvaluator):
         if max(len(text), len(wanted_text)) > _LONGEST_MATHS:
             raise ValueError(f"Texts of more than {_LONGEST_MATHS:,} characters are not read.")
         same = within_process(
-            _same_maths, (_as_maths(wanted_text), _as_maths(text), self.precision), self.time_limit
+            _same_maths,
+            (_as_maths(wanted_text), _as_maths(text), self.precision),
+            self.time_limit,
+            needs="math_verify",
         )
         if same is None:
             raise ValueError("The reference holds no mathematics that can be read.")
