@@ -167,7 +167,7 @@ def unread_result(error: UnreadableReply) -> Result:
 
 def own_template(prompt: Any, needed: set[str]) -> str:
     """The text of an own prompt; ValueError unless it has exactly the variables needed."""
-    template = prompt if isinstance(prompt, str) else getattr(prompt, "template", None)
+    template = _text_of_template(prompt)
     if not isinstance(template, str):
         raise ValueError("A prompt must be a text with {variables}.")
     given = variables(template)
@@ -175,6 +175,17 @@ def own_template(prompt: Any, needed: set[str]) -> str:
         wanted = ", ".join(sorted(needed))
         raise ValueError(f"The prompt must have the variables {wanted}; it has {sorted(given)}.")
     return template
+
+
+def _text_of_template(prompt: Any) -> Any:
+    """A text, or what LangChain's prompt templates hold; None for anything else."""
+    if isinstance(prompt, str):
+        return prompt
+    several = getattr(prompt, "messages", None)
+    if not several:
+        return getattr(prompt, "template", None)
+    texts = [_text_of_template(getattr(one, "prompt", None)) for one in several]
+    return "\n\n".join(texts) if all(isinstance(text, str) for text in texts) else None
 
 
 def parsed(output_parser: Any, text: str) -> Result:

@@ -135,3 +135,15 @@ def test_it_lists_tools_given_as_objects_or_mappings() -> None:
     judge = load_evaluator("trajectory", llm=Unasked(), agent_tools=tools)
     text = judge.build_prompt(input="q", prediction="a", agent_trajectory=[])[1]["content"]
     assert "- search: the web\n- f: x" in text
+
+
+def test_it_takes_prompt_templates_as_langchain_makes_them() -> None:
+    text = "{input} {output} {criteria}"
+    plain = SimpleNamespace(template=text)
+    halves = [SimpleNamespace(prompt=SimpleNamespace(template=part)) for part in ("Be fair.", text)]
+    for prompt in (text, plain, SimpleNamespace(messages=halves)):
+        judge = load_evaluator("criteria", llm=lambda prompt: "Y", prompt=prompt)
+        assert judge.evaluate_strings(input="q", prediction="a")["score"] == 1
+    for bad in (3, SimpleNamespace(), SimpleNamespace(messages=[SimpleNamespace(prompt=None)])):
+        with pytest.raises(ValueError, match="must be a text"):
+            load_evaluator("criteria", llm=lambda prompt: "Y", prompt=bad)
