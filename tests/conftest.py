@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from django.core.management import CommandError
+from django.core.management.commands import flush
 from django.db import connection
 from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
@@ -20,6 +24,8 @@ from tests.factories import (
     make_person,
 )
 from tiebreak.accounts.models import User, Workspace
+
+FLUSH_TRIES = 10
 
 
 @pytest.fixture
@@ -73,6 +79,24 @@ def worker(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> I
     log: Path = tmp_path_factory.mktemp("worker") / "worker.log"
     with Worker(log=log) as running:
         yield running
+
+
+@pytest.fixture(autouse=True, scope="session")
+def patient_flush() -> Iterator[None]:
+    """A worker may hold a lock at the moment a test's tables are emptied: try again then."""
+    empty = flush.Command.handle
+
+    def patiently(command: flush.Command, **options: Any) -> None:
+        for _ in range(FLUSH_TRIES):
+            try:
+                return empty(command, **options)
+            except CommandError:
+                time.sleep(0.2)
+        return empty(command, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flush.Command, "handle", patiently)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

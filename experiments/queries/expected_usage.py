@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from django.db import connection
 
-from experiments.models import Experiment
+from experiments.models import Experiment, Provider
 
 # A judge's instructions, and what it answers: about so many characters of prompt, and tokens.
 INSTRUCTIONS = 1600
@@ -24,6 +24,16 @@ FROM (
     WHERE experiment_id = %s AND is_root LIMIT %s
 ) run
 JOIN experiments_runpayload payload ON payload.run_id = run.id
+"""
+
+
+# The latest replies of all models are looked at, so that the search ends soon.
+LATENCY = """
+SELECT avg(latency)::float8 FROM (
+    SELECT latency, provider_id FROM experiments_judgereply
+    WHERE workspace_id = %s ORDER BY id DESC LIMIT 2000
+) latest
+WHERE provider_id = %s
 """
 
 
@@ -53,3 +63,11 @@ def expected_usage(experiments: Sequence[Experiment], calls: int) -> Expected:
             outputs, inputs = cursor.fetchone()
         characters += outputs + inputs / len(experiments)
     return Expected(calls, int(calls * characters / CHARACTERS_IN_A_TOKEN), calls * REPLY_TOKENS)
+
+
+def latency_of(provider: Provider) -> float | None:
+    """Seconds that this model's latest replies took on average; None when it was not asked."""
+    with connection.cursor() as cursor:
+        cursor.execute(LATENCY, [provider.workspace_id, provider.pk])
+        (seconds,) = cursor.fetchone()
+        return None if seconds is None else float(seconds)

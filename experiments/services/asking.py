@@ -77,11 +77,12 @@ class Judge:
     def questions(self, work: Work) -> list[Question | Answer]:
         """The prompts of a work; a row the evaluator refuses is answered by that refusal."""
         return [
-            self._question(texts, sample)
+            self.question(texts, sample)
             for texts, sample in zip(work.questions, work.samples, strict=True)
         ]
 
-    def _question(self, texts: dict[str, Any], sample: Sample) -> Question | Answer:
+    def question(self, texts: dict[str, Any], sample: Sample) -> Question | Answer:
+        """The prompt for these texts, or the evaluator's refusal of them."""
         try:
             self.evaluator.check_arguments(
                 reference=texts.get("reference"), input=texts.get("input")

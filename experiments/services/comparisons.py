@@ -40,14 +40,20 @@ def create_comparison(
     max_concurrency: int = 8,
     budget: Budget = NO_LIMIT,
     stop_when_certain: bool = False,
+    margin: float = 0.05,
     name: str = "",
     description: str | None = None,
     metadata: dict[str, Any] | None = None,
     author: User | None = None,
     uid: UUID | None = None,
 ) -> Comparison:
-    """Launch a comparison of A and B: it is queued, and a worker plans it."""
+    """Launch a comparison of A and B: it is queued, and a worker plans it.
+
+    `margin` is the smallest difference of the win rate from even that matters: 0.05 = 5 points.
+    """
     check_launch(dataset, experiments, evaluators, order, max_concurrency)
+    if not 0 < margin < 0.5:
+        raise InvalidError("margin", "must lie between 0 and 0.5")
     check_budget(budget, evaluators)
     workspace = dataset.workspace
     comparison = Comparison.objects.create(
@@ -62,6 +68,7 @@ def create_comparison(
             workspace=workspace, max_concurrency=max_concurrency, budget=budget, author=author
         ),
         order=order,
+        margin=margin,
         seed=uuid7().int & (1 << 62) - 1,
         dataset_version=experiments[0].dataset_version,
         author=author,

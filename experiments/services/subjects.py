@@ -159,13 +159,17 @@ def record_pairs(comparison: Comparison, finished: Sequence[tuple[Work, Sequence
 
 def _decided(work: Work, answers: Sequence[Answer]) -> Decided:
     games = [
-        _game(work, order, answer) for order, answer in zip(work.orders, answers, strict=False)
+        game_of(work.runs, order, answer, attempts=work.item.attempts + 1)
+        for order, answer in zip(work.orders, answers, strict=False)
     ]
     return Decided(work.item.target, reduce_games(games, work.runs), games)
 
 
-def _game(work: Work, order: tuple[int, int], answer: Answer) -> GameResult:
-    shown = (work.runs[order[0]], work.runs[order[1]])
+def game_of(
+    runs: Sequence[UUID], order: tuple[int, int], answer: Answer, *, attempts: int = 1
+) -> GameResult:
+    """The game that an answer makes, with the runs in the order shown."""
+    shown = (runs[order[0]], runs[order[1]])
     place = None if answer.error else _winning_place(answer.result)
     return GameResult(
         order_shown=shown,
@@ -178,7 +182,7 @@ def _game(work: Work, order: tuple[int, int], answer: Answer) -> GameResult:
         error_kind=answer.error_kind,
         reply_id=answer.reply_id,
         from_cache=answer.from_cache,
-        attempts=work.item.attempts + 1,
+        attempts=attempts,
     )
 
 

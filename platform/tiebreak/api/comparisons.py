@@ -66,6 +66,7 @@ def _create(workspace: Workspace, body: Fields) -> Comparison:
         max_concurrency=body.integer("max_concurrency", low=1) or 8,
         budget=budget_of(body),
         stop_when_certain=bool(body.flag("stop_when_certain")),
+        margin=_margin(body),
         name=body.text("name", "") or "",
         description=body.text("description"),
         metadata=body.object("metadata"),
@@ -74,6 +75,15 @@ def _create(workspace: Workspace, body: Fields) -> Comparison:
     assert comparison.job is not None
     start_job(comparison.job)
     return comparison
+
+
+def _margin(body: Fields) -> float:
+    value = body.get("margin")
+    if value is None:
+        return 0.05
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise InvalidError("margin", "must be a number")
+    return float(value)
 
 
 def budget_of(body: Fields) -> Budget:
@@ -126,6 +136,7 @@ def shape(row: Comparison) -> dict[str, Any]:
         "dataset_id": row.dataset.uid,
         "dataset_version": row.dataset_version,
         "source": row.source,
+        "margin": row.margin,
         "order": row.order if row.source == Comparison.Source.LAUNCHED else None,
         "created_at": row.created_at,
         "experiments": [

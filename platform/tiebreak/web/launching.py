@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -19,7 +19,8 @@ from evaluators.registry import available
 from evaluators.statistics import OPS
 from evaluators.statistics.wording import points_text
 from experiments.models import Comparison, Dataset, Evaluator, Experiment, Order, Provider
-from experiments.queries.expected_usage import Expected, expected_usage
+from experiments.queries.expected_usage import Expected, expected_usage, latency_of
+from experiments.queries.launch_warnings import launch_warnings
 from experiments.queries.pairing import Pairing, pairing_of
 from experiments.queries.progress import is_worker_alive
 from experiments.services.comparisons import create_comparison
@@ -57,6 +58,13 @@ class LaunchForm(BudgetFields):
     max_concurrency = forms.IntegerField(
         label="Calls at once", min_value=1, max_value=MAX_CONCURRENCY, initial=8
     )
+    margin = forms.FloatField(
+        label="Smallest difference that matters, points",
+        min_value=0.5,
+        max_value=49,
+        initial=5,
+        required=False,
+    )
     stop_when_certain = forms.BooleanField(label="Stop when certain", required=False)
     sure = forms.BooleanField(label="Make so many calls", required=False)
     name = forms.CharField(label="Name", max_length=400, required=False)
@@ -65,9 +73,10 @@ class LaunchForm(BudgetFields):
     # Made with the form, so that sending it twice launches once.
     launch_id = forms.UUIDField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, dataset: Dataset, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, dataset: Dataset, *args: Any, spends: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.dataset = dataset
+        self.spends = spends
         self.experiments = {
             str(row.uid): row
             for row in dataset.experiments.order_by("-start_time", "-pk").only(
@@ -108,7 +117,7 @@ class LaunchForm(BudgetFields):
         if a and a == b:
             self.add_error("experiment_b", "B must differ from A.")
         limited = cleaned.get("max_calls") or cleaned.get("max_cost")
-        if not (self.errors or limited or cleaned.get("sure")):
+        if self.spends and not (self.errors or limited or cleaned.get("sure")):
             self._ask_whether_sure(forecast(self.dataset, self.data))
         return cleaned
 
@@ -127,13 +136,11 @@ class LaunchForm(BudgetFields):
         cleaned = self.cleaned_data
         return create_comparison(
             dataset=self.dataset,
-            experiments=[
-                self.experiments[cleaned["experiment_a"]],
-                self.experiments[cleaned["experiment_b"]],
-            ],
-            evaluators=[self._evaluator()],
+            experiments=self.chosen(),
+            evaluators=[self.evaluator_row()],
             order=cleaned["order"],
             max_concurrency=cleaned["max_concurrency"],
+            margin=(cleaned["margin"] or 5) / 100,
             budget=self.budget(),
             stop_when_certain=cleaned["stop_when_certain"],
             name=cleaned["name"],
@@ -143,7 +150,12 @@ class LaunchForm(BudgetFields):
             uid=cleaned["launch_id"],
         )
 
-    def _evaluator(self) -> Evaluator:
+    def chosen(self) -> list[Experiment]:
+        """A and B."""
+        return [self.experiments[self.cleaned_data[f"experiment_{side}"]] for side in "ab"]
+
+    def evaluator_row(self) -> Evaluator:
+        """The evaluator with what was chosen; the newest version if nothing changed."""
         kind = self.kinds[self.cleaned_data["evaluator"]]
         provider = self.providers.get(self.cleaned_data["provider"])
         return configure_evaluator(
@@ -163,6 +175,14 @@ class Forecast:
     asks_model: bool
     expected: Expected | None = None
     provider: Provider | None = None
+    at_once: int = 8
+    warnings: Sequence[str] = ()
+
+    @property
+    def seconds(self) -> float | None:
+        """How long the calls take, by how long this model took lately; None when unknown."""
+        latency = latency_of(self.provider) if self.provider else None
+        return None if latency is None else self.calls * latency / self.at_once
 
     @property
     def asks_first(self) -> bool:
@@ -202,8 +222,9 @@ def forecast(dataset: Dataset, data: Mapping[str, Any]) -> Forecast | None:
     kind = next((one for one in pairwise_kinds() if one.name == data.get("evaluator")), None)
     asks = bool(kind and kind.needs_model)
     pairing = pairing_of(experiments)
+    warnings = launch_warnings(experiments, kind, _provider(dataset, data.get("provider", "")))
     if not asks:
-        return Forecast(pairing, 0, asks_model=False)
+        return Forecast(pairing, 0, asks_model=False, warnings=warnings)
     sees_order = kind is not None and kind.order_matters
     games = 2 if sees_order and data.get("order", Order.BOTH) == Order.BOTH else 1
     calls = pairing.shared * games
@@ -213,7 +234,13 @@ def forecast(dataset: Dataset, data: Mapping[str, Any]) -> Forecast | None:
         asks_model=True,
         expected=expected_usage(experiments, calls),
         provider=_provider(dataset, data.get("provider", "")),
+        at_once=_at_once(data.get("max_concurrency", "")),
+        warnings=warnings,
     )
+
+
+def _at_once(text: str) -> int:
+    return min(MAX_CONCURRENCY, int(text)) if text.isdecimal() and int(text[:6]) > 0 else 8
 
 
 def _provider(dataset: Dataset, uid: str) -> Provider | None:

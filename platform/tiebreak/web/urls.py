@@ -18,6 +18,7 @@ from tiebreak.web import (
     scores,
     sdk_links,
     steering,
+    trials,
     upload_undoing,
     uploads,
     workspace,
@@ -59,6 +60,7 @@ urlpatterns = [
         dataset_comparisons.launch,
         name="comparison_launch",
     ),
+    path("datasets/<uuid:uid>/pairwise/trial", trials.launch_trial, name="comparison_trial"),
     path(
         "datasets/<uuid:uid>/pairwise/forecast",
         launching.launch_forecast,
