@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -116,7 +117,9 @@ def make_run(experiment: Experiment, example_uid: UUID, output: str | Exception)
     return run
 
 
-def make_provider(workspace: Workspace, base_url: str, *, timeout: float = 30) -> Provider:
+def make_provider(
+    workspace: Workspace, base_url: str, *, timeout: float = 30, **options: Any
+) -> Provider:
     """A provider that skips the address check, for stubs on loopback."""
     return Provider.objects.create(
         workspace=workspace,
@@ -125,6 +128,7 @@ def make_provider(workspace: Workspace, base_url: str, *, timeout: float = 30) -
         model="stub",
         sealed_key=seal("sk-test-0123456789"),
         timeout=timeout,
+        **options,
     )
 
 
@@ -136,6 +140,7 @@ def make_comparison(
     provider: Provider | None = None,
     order: str = Order.OFF,
     max_concurrency: int = 8,
+    **options: Any,
 ) -> Comparison:
     assert a.dataset is not None
     evaluator = configure_evaluator(workspace=a.workspace, kind=kind, provider=provider)
@@ -145,6 +150,7 @@ def make_comparison(
         evaluators=[evaluator],
         order=order,
         max_concurrency=max_concurrency,
+        **options,
     )
 
 

@@ -1,7 +1,10 @@
 """A judge in a process of its own: OpenAI's chat completions, with a planted winner, counted.
 
 The better answer holds GOOD-ANSWER; a prompt in which neither or both do is a tie.
-Run `python stub_judge.py PORT DELAY_SECONDS`; `GET /stats` tells what it saw.
+Run `python stub_judge.py PORT DELAY_SECONDS SCRIPT`; `GET /stats` tells what it saw, `GET /times`
+when calls began. A rule of the script answers what has its `has`, at most `times` times, with its
+`reply`, its `status` and `headers`, its `raw` body, or by closing the connection (`close`), after
+its `delay`.
 """
 
 from __future__ import annotations
@@ -10,13 +13,16 @@ import asyncio
 import hashlib
 import json
 import sys
+import time
 from collections import Counter
+from typing import Any
 
 stats: Counter[str] = Counter()
 prompts: Counter[str] = Counter()
 in_flight = 0
 delay = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
-script: list[dict[str, object]] = json.loads(sys.argv[3]) if len(sys.argv) > 3 else []
+times: list[float] = []
+script: list[dict[str, Any]] = json.loads(sys.argv[3]) if len(sys.argv) > 3 else []
 
 
 def verdict(prompt: str) -> str:
@@ -25,18 +31,23 @@ def verdict(prompt: str) -> str:
     return {(True, False): "[[A]]", (False, True): "[[B]]"}.get(good, "[[C]]")
 
 
-def answer(prompt: str) -> tuple[int, dict[str, str], bytes]:
-    """A scripted reply whose `has` is in the prompt and whose `times` are left, else ours."""
+def rule_for(prompt: str) -> dict[str, Any]:
+    """The first rule of the script whose `has` is in the prompt and whose `times` are left."""
     for number, rule in enumerate(script):
-        if str(rule.get("has", "")) in prompt and stats[f"rule{number}"] < int(
-            str(rule.get("times", 1 << 30))
-        ):
+        known = stats[f"rule{number}"]
+        if rule.get("has", "") in prompt and known < rule.get("times", known + 1):
             stats[f"rule{number}"] += 1
-            if "status" in rule:
-                headers = dict(rule.get("headers", {}))  # type: ignore[call-overload]
-                return int(str(rule["status"])), headers, b'{"error": {"message": "scripted"}}'
-            return 200, {}, completion(str(rule["reply"]))
-    return 200, {}, completion(f"Because it is so.\n{verdict(prompt)}")
+            return rule
+    return {}
+
+
+def answer(prompt: str, rule: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    """What the rule says, else our own verdict."""
+    if "raw" in rule:
+        return rule.get("status", 200), {}, rule["raw"].encode()
+    if "status" in rule:
+        return rule["status"], rule.get("headers", {}), b'{"error": {"message": "scripted"}}'
+    return 200, {}, completion(rule.get("reply", f"Because it is so.\n{verdict(prompt)}"))
 
 
 def completion(text: str) -> bytes:
@@ -70,6 +81,9 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 async def respond(head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     global in_flight
+    if head.startswith("GET /times"):
+        send(writer, 200, {}, json.dumps(times).encode())
+        return
     if head.startswith("GET"):
         seen_twice = sum(times > 1 for times in prompts.values())
         report = {**stats, "in_flight": in_flight, "seen_twice": seen_twice}
@@ -84,11 +98,16 @@ async def respond(head: str, reader: asyncio.StreamReader, writer: asyncio.Strea
     prompt = "\n".join(str(message["content"]) for message in body["messages"])
     prompts[hashlib.sha256(prompt.encode()).hexdigest()] += 1
     stats["calls"] += 1
+    times.append(time.time())
     in_flight += 1
     stats["max_in_flight"] = max(stats["max_in_flight"], in_flight)
+    rule = rule_for(prompt)
     try:
-        await asyncio.sleep(delay)
-        send(writer, *answer(prompt))
+        await asyncio.sleep(rule.get("delay", delay))
+        if rule.get("close"):
+            writer.transport.abort()
+            return
+        send(writer, *answer(prompt, rule))
         await writer.drain()
         stats["answered"] += 1
     finally:

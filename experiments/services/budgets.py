@@ -108,8 +108,13 @@ def used_up(job: Job) -> str:
 
 
 @transaction.atomic
-def reserve(lane_id: int, token: UUID, *, calls: int, each: Decimal) -> Grant:
-    """Reserve up to so many calls at `each` US dollars, as far as the job's budget reaches."""
+def reserve(
+    lane_id: int, token: UUID, *, calls: int, each: Decimal, is_guess: bool = False
+) -> Grant:
+    """Reserve up to so many calls at `each` US dollars, as far as the job's budget reaches.
+
+    A guessed price alone does not use a budget up: one call then shows the real one.
+    """
     job = Job.objects.select_for_update().get(lanes=lane_id)
     if job.budget_calls is None and job.budget_money is None:
         return Grant(None)
@@ -121,6 +126,8 @@ def reserve(lane_id: int, token: UUID, *, calls: int, each: Decimal) -> Grant:
     if job.budget_money is not None:
         left = job.budget_money - taken["money"] - taken["money_held"]
         room = min(room, int(left / each) if each else room * (left > 0))
+        if room == 0 and is_guess and left > 0 and not taken["calls_held"]:
+            room = 1
     if room <= 0:
         return Grant(0, wait=taken["calls_held"] > 0)
     held = Lane.objects.filter(pk=lane_id, token=token).update(

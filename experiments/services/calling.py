@@ -19,8 +19,6 @@ from experiments.services.outbound import guarded_client
 from experiments.services.prices import expected_tokens, price_of, tokens_of
 from experiments.services.sealing import unseal
 
-CALLS_TO_KNOW = 5
-
 
 class Caller:
     """Calls a provider's model, each call within its own time limit; no retries here."""
@@ -77,12 +75,17 @@ class Caller:
             completion_tokens=written if known else 0,
         )
 
+    @property
+    def knows(self) -> bool:
+        """Whether what a call takes is known from earlier ones, and no guess."""
+        return self.seen.calls > 0
+
     def expected(self, messages: Sequence[Message]) -> tuple[float, Decimal]:
         """Tokens and US dollars that a call will take: what calls took so far, else a guess."""
         seen = self.seen
-        if seen.calls >= CALLS_TO_KNOW:
+        if self.knows:
             tokens = (seen.prompt_tokens + seen.completion_tokens) / seen.calls
-            return tokens, seen.money / seen.calls
+            return tokens, round(seen.money / seen.calls, 10)
         read, written = expected_tokens(_characters(messages), self.provider.max_tokens)
         return read + written, NOTHING if self.price is None else self.price.of(read, written)
 

@@ -90,7 +90,7 @@ class Interview:
         """
         caller, purse = judge.callers[place], self.gates.purse
         tokens, money = caller.expected(question.messages)
-        held = await purse.take(money)
+        held = await purse.take(money, is_guess=not caller.knows)
         try:
             await self._pacer(judge, place).wait(tokens)
             self.gates.closing.check()

@@ -71,19 +71,21 @@ class Purse:
         self.spent = Spent()
         self.held = NOTHING
 
-    async def take(self, each: Decimal) -> Decimal:
+    async def take(self, each: Decimal, *, is_guess: bool) -> Decimal:
         """Wait until one more call is within the budget; the US dollars that are held for it."""
         if not self.is_limited:
             return NOTHING
         async with self.lock:
             while self.left == 0 and self.is_limited:
-                await self._reserve(each)
+                await self._reserve(each, is_guess)
             self.left = max(0, self.left - 1)
             return self.each
 
-    async def _reserve(self, each: Decimal) -> None:
+    async def _reserve(self, each: Decimal, is_guess: bool) -> None:
         calls = max(1, min(BLOCK_OF_CALLS, self.lane.width // 2))
-        ask = partial(reserve, self.lane.pk, self.lane.token, calls=calls, each=each)
+        ask = partial(
+            reserve, self.lane.pk, self.lane.token, calls=calls, each=each, is_guess=is_guess
+        )
         grant = await self.database.run(ask)
         if grant.calls is None:
             self.is_limited, self.each = False, NOTHING
@@ -113,15 +115,13 @@ class Purse:
 class Pacer:
     """Lets calls to one provider go at its pace, and waits where the provider asked for it."""
 
-    def __init__(
-        self, provider: Provider, width: int, database: LaneDatabase, closing: Closing
-    ) -> None:
+    def __init__(self, provider: Provider, database: LaneDatabase, closing: Closing) -> None:
         self.provider = provider
-        self.width = width
         self.database = database
         self.closing = closing
         self.lock = asyncio.Lock()
         self.moments: deque[float] = deque()
+        self.waiting = 0
         self.blocked_until = 0.0
 
     @property
@@ -138,16 +138,25 @@ class Pacer:
         seconds = seconds_between_calls(self.provider, tokens)
         if not seconds and self.blocked_for <= 0:
             return
-        async with self.lock:
-            if seconds:
-                await self._wait_for_moment(seconds)
-            while self.blocked_for > 0:
-                await self.closing.sleep(self.blocked_for)
+        self.waiting += 1
+        try:
+            async with self.lock:
+                if seconds:
+                    await self._wait_for_moment(seconds)
+                while self.blocked_for > 0:
+                    await self.closing.sleep(self.blocked_for)
+        finally:
+            self.waiting -= 1
 
     async def _wait_for_moment(self, seconds: float) -> None:
-        """Take the next of the moments that are ours; they are reserved for about a second."""
+        """Take the next of our moments, reserved for as many as wait, and for a second at most.
+
+        Those that went by unused are lost: making up for them would be a burst.
+        """
+        while self.moments and self.moments[0] < time.monotonic() - seconds:
+            self.moments.popleft()
         if not self.moments:
-            count = max(1, min(self.width, int(1 / seconds)))
+            count = max(1, min(self.waiting, int(1 / seconds)))
             span = count * seconds
             wait = await self.database.run(reserve_moments, self.provider.pk, span)
             start = time.monotonic() + wait
@@ -165,4 +174,4 @@ class Gates:
         self.slots = asyncio.Semaphore(lane.width)
         self.closing = closing
         self.purse = purse
-        self.pacers = {row.pk: Pacer(row, lane.width, purse.database, closing) for row in providers}
+        self.pacers = {row.pk: Pacer(row, purse.database, closing) for row in providers}

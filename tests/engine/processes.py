@@ -67,8 +67,15 @@ class StubJudge:
         return f"http://127.0.0.1:{self.port}/v1"
 
     def stats(self) -> dict[str, int]:
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/stats", timeout=5) as answer:
-            return dict(json.load(answer))
+        return dict(self._get("stats"))
+
+    def times(self) -> list[float]:
+        """When each call began, in seconds."""
+        return list(self._get("times"))
+
+    def _get(self, what: str) -> Any:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/{what}", timeout=5) as answer:
+            return json.load(answer)
 
 
 def database_url() -> str:

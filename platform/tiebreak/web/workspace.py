@@ -1,4 +1,4 @@
-"""Settings of a workspace: members and roles, API keys, model providers."""
+"""Settings of a workspace: members and roles, API keys."""
 
 from __future__ import annotations
 
@@ -15,10 +15,6 @@ from django.utils import timezone
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
-from experiments.errors import ConflictError, InvalidError
-from experiments.models import Provider
-from experiments.services.evaluators import archive_provider, save_provider
-from tiebreak import access
 from tiebreak.accounts.models import ApiKey, Membership, Role
 from tiebreak.accounts.services import (
     LastAdministratorError,
@@ -56,33 +52,14 @@ class KeyForm(forms.Form):
     expires = forms.ChoiceField(label="Expires", choices=LIFETIMES.items(), required=False)
 
 
-class ProviderForm(forms.Form):
-    """An OpenAI-compatible endpoint."""
-
-    name = forms.CharField(label="Name", max_length=120)
-    base_url = forms.CharField(label="Base URL", max_length=500)
-    model = forms.CharField(label="Model", max_length=200)
-    key = forms.CharField(
-        label="API key",
-        required=False,
-        max_length=2000,
-        widget=forms.PasswordInput(attrs={"autocomplete": "off"}),
-    )
-    timeout = forms.FloatField(label="Time limit of a call", min_value=1, max_value=600, initial=60)
-    max_tokens = forms.IntegerField(
-        label="Longest reply", required=False, min_value=16, max_value=100_000
-    )
-    structured = forms.BooleanField(label="Keeps to a JSON schema", required=False)
-
-
 @require_GET
 @needs(Role.VIEWER)
 def settings(request: HtmxHttpRequest) -> HttpResponse:
     """Where to begin: how scripts reach this workspace."""
-    return _page(request, "settings/index.html", "general", endpoint=_endpoint(request))
+    return settings_page(request, "settings/index.html", "general", endpoint=_endpoint(request))
 
 
-def _page(
+def settings_page(
     request: HtmxHttpRequest, template: str, tab: str, *, status: int = 200, **context: object
 ) -> HttpResponse:
     context = {"section": "settings", "settings_tab": tab, **context}
@@ -115,7 +92,7 @@ def members(request: HtmxHttpRequest) -> HttpResponse:
             messages.success(request, f"{member.user} is a member now.")
             return HttpResponseRedirect(reverse("member_list"))
     rows = request.workspace.memberships.select_related("user").order_by("user__username")
-    return _page(
+    return settings_page(
         request,
         "settings/members.html",
         "members",
@@ -179,7 +156,7 @@ def keys(request: HtmxHttpRequest) -> HttpResponse:
         )
         form = KeyForm()
     rows = request.workspace.api_keys.select_related("created_by").order_by("-created_at")
-    return _page(
+    return settings_page(
         request,
         "settings/keys.html",
         "keys",
@@ -202,63 +179,3 @@ def key_revoke(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     revoke_api_key(key)
     messages.success(request, f"The key {key.name} was revoked.")
     return HttpResponseRedirect(reverse("key_list"))
-
-
-@needs(Role.ADMIN)
-@sensitive_post_parameters("key")
-def providers(request: HtmxHttpRequest) -> HttpResponse:
-    """Models that judges may ask."""
-    form = ProviderForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _save_provider(request, form, None):
-        return HttpResponseRedirect(reverse("provider_list"))
-    rows = Provider.objects.filter(workspace=request.workspace, archived_at=None).order_by("name")
-    return _page(
-        request,
-        "settings/providers.html",
-        "providers",
-        status=422 if form.errors else 200,
-        form=form,
-        providers=rows,
-    )
-
-
-@needs(Role.ADMIN)
-@sensitive_post_parameters("key")
-def provider_edit(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
-    """Change a provider; its key is never shown, and not sent to another address."""
-    row = access.provider(request.workspace, uid)
-    initial = {name: getattr(row, name) for name in ProviderForm.base_fields if name != "key"}
-    form = ProviderForm(request.POST or None, initial=initial)
-    if request.method == "POST" and form.is_valid() and _save_provider(request, form, row):
-        return HttpResponseRedirect(reverse("provider_list"))
-    return _page(
-        request,
-        "settings/provider.html",
-        "providers",
-        status=422 if form.errors else 200,
-        form=form,
-        provider=row,
-    )
-
-
-def _save_provider(request: HtmxHttpRequest, form: ProviderForm, row: Provider | None) -> bool:
-    try:
-        saved = save_provider(workspace=request.workspace, provider=row, **form.cleaned_data)
-    except InvalidError as error:
-        form.add_error(error.field if error.field in form.fields else None, error.message)
-        return False
-    except ConflictError as error:
-        form.add_error("name", str(error))
-        return False
-    messages.success(request, f"{saved.name} was saved.")
-    return True
-
-
-@require_POST
-@needs(Role.ADMIN)
-def provider_remove(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
-    """Take a provider out of use and forget its key."""
-    row = access.provider(request.workspace, uid)
-    archive_provider(row)
-    messages.success(request, f"{row.name} was removed, and its key forgotten.")
-    return HttpResponseRedirect(reverse("provider_list"))
