@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import socket
@@ -16,7 +17,7 @@ from typing import Any
 from evaluators.errors import OutOfTime
 
 # For starting Python and importing what the work needs, before its own time runs.
-_STARTING = 30.0
+_STARTING = 60.0
 # Not multiprocessing: that runs a script which lacks its `__main__` guard once more.
 _CHILD = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); "
@@ -52,9 +53,12 @@ def within_process(
 
 def _stop() -> None:
     global _helper
-    if _helper is not None:
+    if _helper is not None and _helper.owner == os.getpid():
         _helper.stop()
-        _helper = None
+    _helper = None
+
+
+atexit.register(_stop)
 
 
 class _Helper:
