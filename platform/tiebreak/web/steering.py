@@ -64,7 +64,7 @@ def job_context(
     return {
         "progress": progress_of(job),
         "failures": failures_by_kind(evaluator.pk) if counts.failed else [],
-        "race": race_of(evaluator),
+        "early_stop": race_of(evaluator),
         "steps": [(step, STEPS[step][0]) for step in useful_steps(job, counts)],
         "may_set_budget": job.state != Job.State.COMPLETE,
     }
