@@ -169,7 +169,10 @@ class LabeledScoreStringEvalChain(ScoreStringEvalChain):
 def _divisor(value: Any) -> float | None:
     if value is None:
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
     if not (math.isfinite(number) and number > 0):
-        raise ValueError("normalize_by must be a number above 0.")
+        raise ValueError(f"normalize_by must be a number above 0, not {value!r}.")
     return number
