@@ -75,7 +75,7 @@ def test_it_rates_on_a_scale_of_ones_own_by_a_rubric() -> None:
 
 @pytest.mark.parametrize("divisor", [0, -1, float("nan"), float("inf"), "ten"])
 def test_it_refuses_a_divisor_that_is_none(divisor: Any) -> None:
-    with pytest.raises(ValueError, match=r"normalize_by|convert"):
+    with pytest.raises(ValueError, match="normalize_by"):
         load_evaluator("score_string", llm=Unasked(), normalize_by=divisor)
 
 
