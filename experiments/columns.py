@@ -7,10 +7,15 @@ of taking in a run.
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 from django.db import connection
+from django.db.models import Model
+
+from experiments.rawjson import RawJsonField
+
+Row = TypeVar("Row", bound=Model)
 
 MOST_ROWS = 500
 MOST_CHARACTERS = 4_000_000
@@ -34,6 +39,19 @@ def fetch(statement: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
     with _cursor() as cursor:
         cursor.execute(statement, parameters, prepare=True)
         return cursor.fetchall() if cursor.description else []
+
+
+def columns_of(model: type[Model], alias: str) -> str:
+    """The columns of a table, for `made` to read; JSON comes as its text."""
+    return ", ".join(
+        f"{alias}.{field.column}{'::text' if isinstance(field, RawJsonField) else ''}"
+        for field in model._meta.concrete_fields
+    )
+
+
+def made(model: type[Row], values: Sequence[Any]) -> Row:
+    """A row of a model out of its columns."""
+    return model.from_db("default", [f.attname for f in model._meta.concrete_fields], values)
 
 
 def write_rows(statement: str, rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:

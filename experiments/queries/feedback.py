@@ -9,7 +9,8 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Q
 
-from experiments.models import Feedback
+from experiments.columns import columns_of, fetch, made
+from experiments.models import Experiment, Feedback
 from experiments.rawjson import loads
 from tiebreak.accounts.models import Workspace
 
@@ -102,3 +103,23 @@ def figures_of_experiments(ids: Sequence[int]) -> dict[tuple[int, bool], Figures
         for pk, key, whole, value, n in cursor.fetchall():
             found[pk, whole][key].values[str(loads(value))] = n
     return found
+
+
+_ONE = (
+    f"SELECT {columns_of(Feedback, 'f')}, e.uid FROM experiments_feedback f "  # noqa: S608
+    "LEFT JOIN experiments_experiment e ON e.id = f.experiment_id "
+    "WHERE f.workspace_id = $1 AND f.uid = $2"
+)
+
+
+def feedback_with_id(workspace: Workspace, uid: UUID) -> Feedback | None:
+    """One feedback, by a prepared statement: each mark of a script is answered with it."""
+    found = fetch(_ONE, [workspace.pk, uid])
+    if not found:
+        return None
+    *columns, experiment = found[0]
+    row = made(Feedback, columns)
+    row.workspace = workspace
+    if experiment is not None:
+        row.experiment = Experiment(pk=row.experiment_id, uid=experiment)
+    return row

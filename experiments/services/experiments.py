@@ -127,6 +127,11 @@ def _ensure(
     return known
 
 
+def known_experiments(workspace: Workspace, uids: Iterable[UUID]) -> dict[UUID, int]:
+    """Primary keys of those that exist."""
+    return _known(workspace, uids, "uid")
+
+
 def _known(workspace: Workspace, wanted: Iterable[Any], field: str) -> dict[Any, int]:
     statement = (
         f"SELECT {field}, id FROM experiments_experiment "  # noqa: S608

@@ -1,17 +1,26 @@
 """Writes of feedback: stored once per id, and kept when its run has not come yet."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from experiments.models import Comparison, Experiment, Feedback, Run
-from experiments.services import judgments
+from experiments.columns import array, fetch, write_rows
+from experiments.models import Feedback
+from experiments.services.experiments import known_experiments
 from experiments.services.feedback_configs import note_configs
+from experiments.services.scripted import (
+    evaluator_call,
+    note_orders,
+    places_of_feedback,
+    places_of_runs,
+    settle,
+)
 from tiebreak.accounts.models import Workspace
 
 DEFAULT_SOURCE = '{"type":"api"}'
@@ -42,112 +51,157 @@ class FeedbackEntry:
     config: str | None = None
 
 
-_REPLACED = [
-    "run_uid",
-    "trace_uid",
-    "experiment",
-    "key",
-    "score",
-    "score_text",
-    "value",
-    "comment",
-    "correction",
-    "source_type",
-    "source",
-    "extra",
-    "is_error",
-    "comparison_uid",
-    "group_uid",
-    "modified_at",
-]
+_COLUMNS = {
+    "workspace_id": "bigint",
+    "uid": "uuid",
+    "created_at": "timestamptz",
+    "run_uid": "uuid",
+    "trace_uid": "uuid",
+    "experiment_id": "bigint",
+    "key": "text",
+    "score": "double precision",
+    "score_text": "text",
+    "value": "json",
+    "comment": "json",
+    "correction": "json",
+    "source_type": "text",
+    "source": "json",
+    "extra": "json",
+    "is_error": "boolean",
+    "comparison_uid": "uuid",
+    "group_uid": "uuid",
+    "modified_at": "timestamptz",
+}
+_KEPT = ("workspace_id", "uid", "created_at")
+_UPSERT = (
+    f"INSERT INTO experiments_feedback ({', '.join(_COLUMNS)}) SELECT * FROM unnest("  # noqa: S608
+    + ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(_COLUMNS.values(), 1))
+    + ") ON CONFLICT (workspace_id, uid) DO UPDATE SET "
+    + ", ".join(f"{name} = EXCLUDED.{name}" for name in _COLUMNS if name not in _KEPT)
+    + " RETURNING uid, id"
+)
+_RUNS = """
+SELECT uid, trace_uid, experiment_id FROM experiments_run
+WHERE workspace_id = $1 AND uid = ANY($2::uuid[])
+"""
+# What may wait for runs: feedback without its trace, and feedback in a comparison.
+_WAITING = """
+SELECT EXISTS (
+    SELECT FROM experiments_feedback
+    WHERE workspace_id = $1 AND run_uid = ANY($2::uuid[])
+    AND (trace_uid IS NULL OR experiment_id IS NULL)
+), EXISTS (
+    SELECT FROM experiments_feedback
+    WHERE workspace_id = $1 AND run_uid = ANY($3::uuid[]) AND comparison_uid IS NOT NULL
+)
+"""
 
 
-def store_feedback(*, workspace: Workspace, entries: Sequence[FeedbackEntry]) -> list[Feedback]:
+def store_feedback(*, workspace: Workspace, entries: Sequence[FeedbackEntry]) -> None:
     """Store feedback and make judgments of what names a comparison; sent twice, it is one."""
     with transaction.atomic():
-        rows = write_feedback(workspace, entries)
-    link_feedback(workspace, run_uids={row.run_uid for row in rows if row.run_uid})
-    return rows
+        write_feedback(workspace, entries)
+    catch_up(workspace, feedback=entries)
 
 
-def write_feedback(workspace: Workspace, entries: Sequence[FeedbackEntry]) -> list[Feedback]:
+def write_feedback(workspace: Workspace, entries: Sequence[FeedbackEntry]) -> None:
     """The part of storing that belongs into one transaction with the runs of the same request."""
     latest = {entry.uid: entry for entry in entries}
     entries = [latest[uid] for uid in sorted(latest)]
     if not entries:
-        return []
+        return
     runs = _runs(workspace, {e.run_uid for e in entries if e.run_uid})
     experiments = _experiments(workspace, {e.experiment_uid for e in entries if e.experiment_uid})
-    rows = [_row(workspace, entry, runs, experiments) for entry in entries]
-    Feedback.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["workspace", "uid"],
-        update_fields=_REPLACED,
-        batch_size=1000,
-    )
+    ids = dict(write_rows(_UPSERT, [_row(workspace, e, runs, experiments) for e in entries]))
     note_configs(workspace, {e.key: e.config for e in entries if e.config})
-    compared = [row.pk for row in rows if row.comparison_uid]
+    compared = [ids[entry.uid] for entry in entries if entry.comparison_uid]
     if compared:
-        judgments.settle_feedback(workspace=workspace, feedback_ids=compared)
-    return rows
+        settle(places_of_feedback(workspace, compared))
 
 
-def _runs(workspace: Workspace, uids: set[UUID]) -> dict[UUID, Run]:
-    rows = Run.objects.filter(workspace=workspace, uid__in=uids)
-    return {run.uid: run for run in rows.only("uid", "trace_uid", "experiment_id")}
+def _runs(workspace: Workspace, uids: Collection[UUID]) -> dict[UUID, tuple[UUID, int]]:
+    """Trace and experiment by run."""
+    rows = fetch(_RUNS, [workspace.pk, array(uids)]) if uids else []
+    return {uid: (trace, experiment) for uid, trace, experiment in rows}
 
 
-def _experiments(workspace: Workspace, uids: set[UUID]) -> dict[UUID, int]:
-    rows = Experiment.objects.filter(workspace=workspace, uid__in=uids)
-    return dict(rows.values_list("uid", "pk"))
+def _experiments(workspace: Workspace, uids: Collection[UUID]) -> dict[UUID, int]:
+    return known_experiments(workspace, uids) if uids else {}
 
 
 def _row(
     workspace: Workspace,
     entry: FeedbackEntry,
-    runs: dict[UUID, Run],
+    runs: dict[UUID, tuple[UUID, int]],
     experiments: dict[UUID, int],
-) -> Feedback:
-    run = runs.get(entry.run_uid) if entry.run_uid else None
+) -> list[Any]:
     named = experiments.get(entry.experiment_uid) if entry.experiment_uid else None
+    trace, experiment = entry.trace_uid, named
+    if entry.run_uid in runs:
+        trace, experiment = runs[entry.run_uid]
     moment = timezone.now()
-    return Feedback(
-        workspace=workspace,
-        uid=entry.uid,
-        run_uid=entry.run_uid,
-        trace_uid=run.trace_uid if run else entry.trace_uid,
-        experiment_id=run.experiment_id if run else named,
-        key=entry.key,
-        score=entry.score,
-        score_text=entry.score_text,
-        value=entry.value,
-        comment=entry.comment,
-        correction=entry.correction,
-        source=entry.source,
-        source_type=entry.source_type,
-        extra=entry.extra,
-        is_error=entry.is_error,
-        comparison_uid=entry.comparison_uid,
-        group_uid=entry.group_uid,
-        created_at=entry.created_at or moment,
-        modified_at=entry.modified_at or entry.created_at or moment,
-    )
+    return [
+        workspace.pk,
+        entry.uid,
+        entry.created_at or moment,
+        entry.run_uid,
+        trace,
+        experiment,
+        entry.key,
+        entry.score,
+        entry.score_text,
+        entry.value,
+        entry.comment,
+        entry.correction,
+        entry.source_type,
+        entry.source,
+        entry.extra,
+        entry.is_error,
+        entry.comparison_uid,
+        entry.group_uid,
+        entry.modified_at or entry.created_at or moment,
+    ]
 
 
-@transaction.atomic
-def link_feedback(workspace: Workspace, run_uids: Iterable[UUID]) -> None:
-    """Join feedback to runs that came after it.
+def catch_up(
+    workspace: Workspace, *, runs: Sequence[UUID] = (), feedback: Sequence[FeedbackEntry] = ()
+) -> None:
+    """Join what waited for each other: feedback and its run, a verdict and the judge's call.
 
     Called when the rows are committed: of two requests that could not see each other, one holding
     the run and one its feedback, the later one finds both.
     """
+    judged = [entry.run_uid for entry in feedback if entry.run_uid]
+    calls = [evaluator_call(entry.source) for entry in feedback if entry.comparison_uid]
+    if runs or judged:
+        both = [*runs, *judged]
+        [(unlinked, compared)] = fetch(_WAITING, [workspace.pk, array(both), array(runs)])
+        if unlinked:
+            _link(workspace, both)
+        if unlinked or compared:
+            settle(places_of_runs(workspace, both))
+            calls += _calls_about(workspace, both)
+    if waiting := [*runs, *filter(None, calls)]:
+        note_orders(workspace, waiting)
+
+
+def _calls_about(workspace: Workspace, runs: Sequence[UUID]) -> list[UUID | None]:
+    """The evaluators' calls that compared these runs: their games may have been written anew."""
+    rows = Feedback.objects.filter(
+        workspace=workspace, run_uid__in=runs, comparison_uid__isnull=False
+    )
+    return [evaluator_call(source) for source in rows.values_list("source", flat=True)]
+
+
+@transaction.atomic
+def _link(workspace: Workspace, run_uids: Sequence[UUID]) -> None:
+    """Tell feedback the trace and the experiment of its run."""
     unlinked = Q(trace_uid=None) | Q(experiment=None)
-    waiting = Feedback.objects.filter(unlinked, workspace=workspace, run_uid__in=list(run_uids))
-    runs = _runs(workspace, {uid for uid in waiting.values_list("run_uid", flat=True) if uid})
-    for run in runs.values():
-        rows = Feedback.objects.filter(workspace=workspace, run_uid=run.uid)
-        rows.update(trace_uid=run.trace_uid, experiment=run.experiment_id)
+    waiting = Feedback.objects.filter(unlinked, workspace=workspace, run_uid__in=run_uids)
+    known = _runs(workspace, {uid for uid in waiting.values_list("run_uid", flat=True) if uid})
+    for uid, (trace, experiment) in known.items():
+        rows = Feedback.objects.filter(workspace=workspace, run_uid=uid)
+        rows.update(trace_uid=trace, experiment=experiment)
 
 
 def update_feedback(feedback: Feedback, changes: dict[str, object]) -> Feedback:
@@ -155,11 +209,26 @@ def update_feedback(feedback: Feedback, changes: dict[str, object]) -> Feedback:
     with transaction.atomic():
         Feedback.objects.filter(pk=feedback.pk).update(**changes, modified_at=timezone.now())
         if feedback.comparison_uid:
-            judgments.settle_feedback(workspace=feedback.workspace, feedback_ids=[feedback.pk])
+            settle(places_of_feedback(feedback.workspace, [feedback.pk]))
+    if feedback.comparison_uid and (call := evaluator_call(feedback.source)):
+        note_orders(feedback.workspace, [call])
     feedback.refresh_from_db()
     return feedback
 
 
+@transaction.atomic
+def delete_feedback(feedback: Feedback) -> None:
+    """Delete feedback; a judgment that stands on it goes, or falls back on an earlier call."""
+    places = places_of_feedback(feedback.workspace, [feedback.pk])
+    feedback.delete()
+    settle(places)
+
+
 def known_comparisons(workspace: Workspace, uids: Iterable[UUID]) -> set[UUID]:
-    rows = Comparison.objects.filter(workspace=workspace, uid__in=list(uids))
-    return set(rows.values_list("uid", flat=True))
+    """Those of these pairwise experiments that exist."""
+    return {uid for (uid,) in fetch(_COMPARISONS, [workspace.pk, array(uids)])}
+
+
+_COMPARISONS = """
+SELECT uid FROM experiments_comparison WHERE workspace_id = $1 AND uid = ANY($2::uuid[])
+"""

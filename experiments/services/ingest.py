@@ -5,16 +5,14 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from experiments.columns import array, fetch
 from experiments.models import Run
-from experiments.services import judgments
 from experiments.services.attachments import attach_to_runs
 from experiments.services.experiments import (
     DEFAULT_NAME,
     ensure_experiments,
     ensure_experiments_by_uid,
 )
-from experiments.services.feedback import FeedbackEntry, link_feedback, write_feedback
+from experiments.services.feedback import FeedbackEntry, catch_up, write_feedback
 from experiments.services.run_pieces import RunPiece, fold
 from experiments.services.run_rows import Parent, upsert_payloads, upsert_runs
 from tiebreak.accounts.models import Workspace
@@ -33,7 +31,7 @@ def ingest(
     except IntegrityError:
         # An experiment was deleted between its being found and its runs being written.
         _store(workspace, folded, feedback)
-    _catch_up(workspace, folded, feedback)
+    catch_up(workspace, runs=[piece.uid for piece in folded], feedback=feedback)
 
 
 def _store(
@@ -46,35 +44,6 @@ def _store(
             upsert_payloads(pieces, ids)
             attach_to_runs(workspace, pieces, ids)
         write_feedback(workspace, feedback)
-
-
-# What may wait for runs: feedback without its trace or for a comparison, and a judge's traced call.
-_WAITING = """
-SELECT EXISTS (
-    SELECT FROM experiments_feedback
-    WHERE workspace_id = $1 AND run_uid = ANY($2::uuid[])
-    AND (trace_uid IS NULL OR experiment_id IS NULL OR comparison_uid IS NOT NULL)
-), EXISTS (
-    SELECT FROM experiments_game
-    WHERE evaluator_run_uid = ANY($2::uuid[]) AND order_shown = '{}'
-)
-"""
-
-
-def _catch_up(
-    workspace: Workspace, pieces: Sequence[RunPiece], feedback: Sequence[FeedbackEntry]
-) -> None:
-    """What waited for these runs, seen only after the commit of whoever came first."""
-    runs = [piece.uid for piece in pieces]
-    judged = [entry.run_uid for entry in feedback if entry.run_uid]
-    if not runs and not judged:
-        return
-    uids = array([*runs, *judged])
-    [(marks, orders)] = fetch(_WAITING, [workspace.pk, uids])
-    if marks:
-        link_feedback(workspace, run_uids=[*runs, *judged])
-    if runs and (marks or orders):
-        judgments.settle_runs(workspace=workspace, run_uids=runs)
 
 
 def _experiments(workspace: Workspace, pieces: Sequence[RunPiece]) -> dict[UUID, int]:

@@ -1,13 +1,15 @@
 """The rows a verdict leaves behind: games, scores, feedback and counts."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID, uuid5
 
 from django.utils import timezone
 
-from experiments.models import Comparison, Feedback, Game, Judgment, JudgmentScore, OutcomeDelta
+from experiments.columns import array, fetch, write_rows
+from experiments.models import Comparison, Feedback, Judgment
 from experiments.rawjson import dumps, storable
 from experiments.verdicts import GameResult, Verdict
 
@@ -31,18 +33,18 @@ def count_changes(rows: Iterable[Judgment], verdicts: dict[int, Verdict]) -> Non
         for split in ["", *row.pair.splits]:
             amounts[row.evaluator_id, row.judge, split, row.outcome, row.order_changed] -= 1
             amounts[row.evaluator_id, row.judge, split, new.outcome, new.order_changed] += 1
-    OutcomeDelta.objects.bulk_create(
-        OutcomeDelta(
-            evaluator_id=evaluator,
-            judge=judge,
-            split=split,
-            outcome=outcome,
-            order_changed=changed,
-            amount=amount,
-        )
-        for (evaluator, judge, split, outcome, changed), amount in sorted(amounts.items())
-        if amount
-    )
+    append_counts(amounts)
+
+
+_ADD_COUNTS = """
+INSERT INTO experiments_outcomedelta (evaluator_id, judge, split, outcome, order_changed, amount)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::boolean[], $6::bigint[])
+"""
+
+
+def append_counts(amounts: Mapping[tuple[int, str, str, str, bool], int]) -> None:
+    """Changes of counts, by evaluator, judge, split, outcome and whether the order mattered."""
+    write_rows(_ADD_COUNTS, [(*key, amount) for key, amount in sorted(amounts.items()) if amount])
 
 
 def apply_verdict(row: Judgment, verdict: Verdict) -> None:
@@ -53,48 +55,101 @@ def apply_verdict(row: Judgment, verdict: Verdict) -> None:
     row.judged_at = timezone.now()
 
 
-def write_games(rows: Sequence[Judgment], by_id: dict[int, Decided]) -> None:
-    rounds = _next_rounds([row.pk for row in rows])
-    Game.objects.bulk_create(
-        [
-            Game(
-                judgment=row,
-                round=rounds[row.pk],
-                number=number,
-                order_shown=list(game.order_shown),
-                winner=game.winner,
-                verdict=game.verdict,
-                reason=storable(game.reason),
-                error=storable(game.error),
-                error_kind=game.error_kind,
-                reply_id=game.reply_id,
-                from_cache=game.from_cache,
-                attempts=game.attempts,
-                evaluator_run_uid=game.evaluator_run_uid,
-                by_hand=game.by_hand,
-                author_id=game.author_id,
-            )
-            for row in rows
-            for number, game in enumerate(by_id[row.pk].games)
-        ]
+_UPDATE = """
+UPDATE experiments_judgment j SET outcome = given.outcome, order_changed = given.order_changed,
+    reason = given.reason, error = given.error, judged_at = given.judged_at
+FROM unnest($1::bigint[], $2::text[], $3::boolean[], $4::text[], $5::text[], $6::timestamptz[])
+    AS given(id, outcome, order_changed, reason, error, judged_at)
+WHERE j.id = given.id
+"""
+
+
+def write_verdicts(rows: Sequence[Judgment]) -> None:
+    write_rows(
+        _UPDATE,
+        [(r.pk, r.outcome, r.order_changed, r.reason, r.error, r.judged_at) for r in rows],
     )
 
 
-def _next_rounds(judgment_ids: Sequence[int]) -> dict[int, int]:
-    rounds: dict[int, int] = defaultdict(int)
-    games = Game.objects.filter(judgment__in=judgment_ids).values_list("judgment_id", "round")
-    for judgment_id, number in games:
-        rounds[judgment_id] = max(rounds[judgment_id], number + 1)
-    return rounds
+_GAME = {
+    "judgment_id": "bigint",
+    "round": "int",
+    "number": "int",
+    "order_shown": "text",
+    "winner": "uuid",
+    "verdict": "text",
+    "reason": "text",
+    "error": "text",
+    "error_kind": "text",
+    "reply_id": "bigint",
+    "from_cache": "boolean",
+    "attempts": "int",
+    "evaluator_run_uid": "uuid",
+    "by_hand": "boolean",
+    "author_id": "bigint",
+}
+_ADD_GAMES = (
+    f"INSERT INTO experiments_game ({', '.join(_GAME)}, created_at) SELECT "  # noqa: S608
+    + ", ".join(name + ("::uuid[]" if name == "order_shown" else "") for name in _GAME)
+    + ", now() FROM unnest("
+    + ", ".join(f"${number}::{kind}[]" for number, kind in enumerate(_GAME.values(), 1))
+    + f") AS given({', '.join(_GAME)})"
+)
+_ROUNDS = """
+SELECT judgment_id, max(round) + 1 FROM experiments_game
+WHERE judgment_id = ANY($1::bigint[]) GROUP BY judgment_id
+"""
+
+
+def write_games(rows: Sequence[Judgment], by_id: dict[int, Decided]) -> None:
+    """Another verdict on a pair is another round."""
+    rounds = dict(fetch(_ROUNDS, [array(row.pk for row in rows)]))
+    write_rows(
+        _ADD_GAMES,
+        [
+            _game_row(row, rounds.get(row.pk, 0), number, game)
+            for row in rows
+            for number, game in enumerate(by_id[row.pk].games)
+        ],
+    )
+
+
+def _game_row(row: Judgment, round_number: int, number: int, game: GameResult) -> list[Any]:
+    return [
+        row.pk,
+        round_number,
+        number,
+        array(game.order_shown),
+        game.winner,
+        game.verdict,
+        storable(game.reason),
+        storable(game.error),
+        game.error_kind,
+        game.reply_id,
+        game.from_cache,
+        game.attempts,
+        game.evaluator_run_uid,
+        game.by_hand,
+        game.author_id,
+    ]
+
+
+_DROP_SCORES = "DELETE FROM experiments_judgmentscore WHERE judgment_id = ANY($1::bigint[])"
+_ADD_SCORES = """
+INSERT INTO experiments_judgmentscore (judgment_id, position, run_uid, score)
+SELECT * FROM unnest($1::bigint[], $2::int[], $3::uuid[], $4::double precision[])
+"""
 
 
 def write_scores(rows: Sequence[Judgment], by_id: dict[int, Decided]) -> None:
-    JudgmentScore.objects.filter(judgment__in=rows).delete()
-    JudgmentScore.objects.bulk_create(
-        JudgmentScore(judgment=row, position=position, run_uid=run, score=score)
-        for row in rows
-        for run, score in by_id[row.pk].verdict.scores.items()
-        for position in [row.pair.run_uids.index(run)]
+    fetch(_DROP_SCORES, [array(row.pk for row in rows)])
+    write_rows(
+        _ADD_SCORES,
+        [
+            (row.pk, row.pair.run_uids.index(run), run, score)
+            for row in rows
+            for run, score in by_id[row.pk].verdict.scores.items()
+        ],
     )
 
 

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Model, Q
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from rest_framework.authentication import BaseAuthentication
@@ -11,7 +11,7 @@ from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from experiments.columns import fetch
+from experiments.columns import columns_of, fetch, made
 from tiebreak.accounts.models import ApiKey, Role, Workspace
 
 NOTE_USE_EVERY = timedelta(minutes=1)
@@ -43,26 +43,17 @@ def _find(digest: bytes) -> ApiKey | None:
     found = fetch(_FIND, [digest])
     if not found:
         return None
-    row = found[0]
-    key = ApiKey.from_db("default", _KEY, row[: len(_KEY)])
-    key.workspace = Workspace.from_db("default", _WORKSPACE, row[len(_KEY) :])
+    split = len(ApiKey._meta.concrete_fields)
+    key = made(ApiKey, found[0][:split])
+    key.workspace = made(Workspace, found[0][split:])
     return key
 
 
-def _columns(model: type[Model]) -> list[str]:
-    return [field.attname for field in model._meta.concrete_fields]
-
-
-def _statement() -> str:
-    names = [f"k.{name}" for name in _KEY] + [f"w.{name}" for name in _WORKSPACE]
-    return (
-        f"SELECT {', '.join(names)} FROM {ApiKey._meta.db_table} k "  # noqa: S608
-        f"JOIN {Workspace._meta.db_table} w ON w.id = k.workspace_id WHERE k.digest = $1"
-    )
-
-
-_KEY, _WORKSPACE = _columns(ApiKey), _columns(Workspace)
-_FIND = _statement()
+_FIND = (
+    f"SELECT {columns_of(ApiKey, 'k')}, {columns_of(Workspace, 'w')} "  # noqa: S608
+    f"FROM {ApiKey._meta.db_table} k JOIN {Workspace._meta.db_table} w ON w.id = k.workspace_id "
+    "WHERE k.digest = $1"
+)
 
 
 def _secret_of(request: Request) -> str | None:

@@ -1,6 +1,7 @@
 """Feedback."""
 
 from typing import Any
+from uuid import UUID
 
 from django.http import Http404
 from rest_framework.decorators import api_view, permission_classes
@@ -9,8 +10,10 @@ from rest_framework.response import Response
 
 from experiments.errors import InvalidError
 from experiments.models import Experiment, Feedback
+from experiments.queries.feedback import feedback_with_id
 from experiments.services.feedback import (
     FeedbackEntry,
+    delete_feedback,
     known_comparisons,
     store_feedback,
     update_feedback,
@@ -35,8 +38,8 @@ def _create(request: Request) -> Response:
     workspace = workspace_of(request)
     entry = read_feedback(json_body(request))
     _must_exist(workspace, entry)
-    rows = store_feedback(workspace=workspace, entries=[entry])
-    return Response(feedback_shape(_fetched(workspace, rows[0].uid)))
+    store_feedback(workspace=workspace, entries=[entry])
+    return Response(feedback_shape(_fetched(workspace, entry.uid)))
 
 
 def _must_exist(workspace: Workspace, entry: FeedbackEntry) -> None:
@@ -47,8 +50,15 @@ def _must_exist(workspace: Workspace, entry: FeedbackEntry) -> None:
         access.find(Experiment.objects.all(), workspace, str(entry.experiment_uid))
 
 
-def _fetched(workspace: Workspace, uid: Any) -> Feedback:
-    return access.find(Feedback.objects.select_related("experiment", "workspace"), workspace, uid)
+def _fetched(workspace: Workspace, uid: UUID | str) -> Feedback:
+    """404 for what is no id as well."""
+    try:
+        row = feedback_with_id(workspace, UUID(str(uid)))
+    except ValueError:
+        row = None
+    if row is None:
+        raise Http404("Feedback not found")
+    return row
 
 
 def _list(request: Request) -> Response:
@@ -88,7 +98,7 @@ def _source(text: str) -> str:
 def feedback(request: Request, uid: str) -> Response:
     row = _fetched(workspace_of(request), uid)
     if request.method == "DELETE":
-        row.delete()
+        delete_feedback(row)
         return Response({"message": "Deleted"})
     if request.method == "PATCH":
         row = update_feedback(row, _changes(object_body(request)))

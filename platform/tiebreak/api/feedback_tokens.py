@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from experiments.errors import InvalidError
 from experiments.ids import uuid7
-from experiments.models import FeedbackToken
+from experiments.models import Feedback, FeedbackToken
 from experiments.rawjson import dumps
 from experiments.services.datasets import clean_name
 from experiments.services.feedback import FeedbackEntry, store_feedback
@@ -98,8 +98,9 @@ def feedback_by_token(request: Request, uid: str) -> Response:
         source=dumps({"type": "api", "metadata": metadata}),
         **verdict_fields(sent),
     )
-    [row] = store_feedback(workspace=token.workspace, entries=[entry])
-    return Response(feedback_shape(row))
+    store_feedback(workspace=token.workspace, entries=[entry])
+    stored = Feedback.objects.select_related("experiment")
+    return Response(feedback_shape(stored.get(workspace=token.workspace, uid=entry.uid)))
 
 
 def _refuse_expired(expires_at: datetime) -> None:
