@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from uuid import UUID
@@ -18,7 +18,7 @@ from experiments.models import (
     Run,
 )
 from experiments.queries.outcome_counts import EVEN, OutcomeCounts
-from experiments.rawjson import loads
+from experiments.rawjson import NotJsonError, loads
 from experiments.texts import text_of
 
 COUNT_LIMIT = 10_000
@@ -65,11 +65,12 @@ class Cursor(NamedTuple):
 
 @dataclass(frozen=True)
 class Side:
-    """What one experiment gave for a row; `lack` says why there is no output."""
+    """What one experiment gave for a row, as text and as it came (JSON); `lack` says why not."""
 
     run_uid: UUID | None
     output: str | None
     lack: str
+    raw: str | None = None
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,17 @@ class Page:
 
 
 def judgments_of(
-    evaluator: ComparisonEvaluator, *, outcomes: Iterable[str] = (), split: str = "", q: str = ""
+    evaluator: ComparisonEvaluator,
+    *,
+    outcomes: Iterable[str] = (),
+    split: str = "",
+    q: str = "",
+    meta: Mapping[str, str] | None = None,
 ) -> QuerySet[Judgment]:
-    """The judgments that the filters leave; several outcomes mean any of them."""
+    """The judgments that the filters leave; several outcomes mean any of them.
+
+    `meta` gives values of the examples' metadata by key, as texts: 7 is found by "7".
+    """
     rows = Judgment.objects.filter(evaluator=evaluator, judge="")
     wanted = [one.condition for one in FILTERS if one.key in set(outcomes)]
     if wanted:
@@ -115,9 +124,20 @@ def judgments_of(
         rows = rows.filter(condition)
     if split:
         rows = rows.filter(pair__splits__contains=[split])
+    for key, value in (meta or {}).items():
+        rows = rows.filter(_says(key, value))
     if q:
         rows = rows.filter(_mentions(evaluator.comparison, q))
     return rows
+
+
+def _says(key: str, value: str) -> Q:
+    said = Q(pair__revision__metadata__contains={key: value})
+    try:
+        other = loads(value)
+    except NotJsonError:
+        return said
+    return said | Q(pair__revision__metadata__contains={key: other})
 
 
 def _mentions(comparison: Comparison, q: str) -> Q:
@@ -214,7 +234,7 @@ def _side(uid: UUID | None, runs: dict[UUID, Run]) -> Side:
     if run.status == Run.Status.ERROR:
         return Side(uid, None, f"Run failed: {_error(run)}")
     output = text_of(run.payload.outputs)
-    return Side(uid, output, "" if output is not None else "No output")
+    return Side(uid, output, "" if output is not None else "No output", run.payload.outputs)
 
 
 def _error(run: Run) -> str:

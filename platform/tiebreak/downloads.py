@@ -19,43 +19,28 @@ from experiments.exports.judgments import games_export, judgments_export
 from experiments.exports.records import Export
 from experiments.exports.writing import WRITERS, blocks
 from experiments.models import Comparison, ComparisonEvaluator, Dataset, Experiment, Judgment
-from experiments.queries.comparison_table import FILTERS, judgments_of
 from experiments.queries.examples import moment_of_tag
+from tiebreak.row_filters import RowFilters, text
 
 TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
-FILTER_KEYS = ("q", "split", "out", "a", "b", "ev")
-_WINS = {("a", "up"): "a", ("b", "down"): "a", ("b", "up"): "b", ("a", "down"): "b"}
 
 
 @dataclass(frozen=True)
 class RowChoice:
-    """Which rows of a comparison the address asks for, in the keys of the comparison view."""
+    """Which rows of a comparison the address asks for, and by which evaluator."""
 
-    q: str
-    split: str
-    outcomes: frozenset[str]
+    filters: RowFilters
     evaluator: ComparisonEvaluator | None
 
     @classmethod
     def of(cls, comparison: Comparison, query: QueryDict) -> RowChoice:
-        thumbs = {_WINS.get((side, query.get(side, "")), "") for side in ("a", "b")} - {""}
-        known = {one.key for one in FILTERS}
-        return cls(
-            q=_text(query, "q").strip()[:200],
-            split=_text(query, "split"),
-            outcomes=frozenset(thumbs or (set(query.getlist("out")) & known)),
-            evaluator=_evaluator(comparison, _text(query, "ev")),
-        )
+        return cls(RowFilters.of(query), _evaluator(comparison, text(query, "ev")))
 
     @property
     def rows(self) -> QuerySet[Judgment]:
         if self.evaluator is None:
             return Judgment.objects.none()
-        return judgments_of(self.evaluator, outcomes=self.outcomes, split=self.split, q=self.q)
-
-
-def _text(query: QueryDict, key: str) -> str:
-    return query.get(key, "").replace("\x00", "")
+        return self.filters.rows(self.evaluator)
 
 
 def _evaluator(comparison: Comparison, key: str) -> ComparisonEvaluator | None:
@@ -78,8 +63,8 @@ def _preferences(comparison: Comparison, query: QueryDict) -> Export:
 
 def _filtered(comparison: Comparison, query: QueryDict) -> QuerySet[Judgment] | None:
     """The rows left by the filters; None when the address names no filter at all."""
-    asked = any(query.get(key) for key in FILTER_KEYS)
-    return RowChoice.of(comparison, query).rows if asked else None
+    choice = RowChoice.of(comparison, query)
+    return choice.rows if choice.filters.narrow or query.get("ev") else None
 
 
 OF_COMPARISON: dict[str, Callable[[Comparison, QueryDict], Export]] = {
@@ -94,8 +79,8 @@ OF_COMPARISON: dict[str, Callable[[Comparison, QueryDict], Export]] = {
 
 def dataset_download(dataset: Dataset, query: QueryDict) -> StreamingHttpResponse:
     """The examples at `ver` (a tag or a time), filtered by `split` and `q`."""
-    moment = _moment(dataset, _text(query, "ver") or _text(query, "as_of"))
-    q, split = _text(query, "q").strip()[:200], _text(query, "split")
+    moment = _moment(dataset, text(query, "ver") or text(query, "as_of"))
+    q, split = text(query, "q").strip()[:200], text(query, "split")
     return download(dataset_export(dataset, as_of=moment, split=split, q=q), query)
 
 
@@ -113,7 +98,7 @@ def _moment(dataset: Dataset, text: str) -> datetime | None:
 
 def experiment_download(experiment: Experiment, query: QueryDict) -> StreamingHttpResponse:
     """The root runs, filtered by `q` and `status`."""
-    q, status = _text(query, "q").strip()[:200], _text(query, "status")
+    q, status = text(query, "q").strip()[:200], text(query, "status")
     return download(experiment_export(experiment, q=q, status=status), query)
 
 

@@ -20,7 +20,8 @@ from tests.factories import example_ids, judge, make_comparison, make_dataset, m
 from tests.web.uploading import signed_in
 from tiebreak.accounts.models import Role, User, Workspace
 from tiebreak.downloads import RowChoice
-from tiebreak.web.comparisons import Choices
+from tiebreak.row_filters import RowFilters
+from tiebreak.web.comparison_filters import Choices
 
 __all__ = ["call", "call_as_stranger", "call_as_viewer", "endpoint"]
 
@@ -132,12 +133,16 @@ def test_rows_carry_verdict_scores_and_reason(alice: User, judged: Comparison) -
 
 
 @pytest.mark.parametrize(
-    "address", ["a=up", "b=up", "a=down", "out=tie", "out=tie&out=b", "q=Paris", "split=base", ""]
+    "address",
+    ["a=up", "b=up", "a=down", "out=tie", "out=tie&out=b", "q=Paris", "split=base", "meta.n=1", ""],
 )
 def test_the_filters_are_those_of_the_page(judged: Comparison, address: str) -> None:
     query = QueryDict(address)
+    evaluator = judged.evaluators.get()
+    evaluator.comparison = judged
     mine, pages = RowChoice.of(judged, query), Choices.of(query)
-    assert (mine.q, mine.split, mine.outcomes) == (pages.q, pages.split, pages.outcomes)
+    assert list(mine.rows) == list(pages.rows(evaluator))
+    assert mine.filters == RowFilters(pages.q, pages.split, pages.meta, pages.outcomes)
 
 
 def test_only_the_filtered_rows_go_out(alice: User, judged: Comparison) -> None:

@@ -124,6 +124,12 @@ def row_link(row: Row, query: QueryDict) -> str:
     return with_changes(query, {"row": row.key})
 
 
+@register.simple_tag
+def without_meta(query: QueryDict, key: str) -> str:
+    """The address without the filter on one key of the metadata."""
+    return with_changes(query, {}, drop=(f"meta.{key}", "row", "after", "before", "n"))
+
+
 @register.filter
 def chip_text(value: Any) -> str:
     """A metadata value as text: texts as they are, the rest as JSON."""

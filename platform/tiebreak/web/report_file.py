@@ -66,7 +66,7 @@ def _pieces(comparison: Comparison, choice: RowChoice) -> Iterator[str]:
         "sides": list(comparison.sides.all()),
         "counts": counts,
         "verdict": verdict_of(comparison, choice.evaluator, counts),
-        "filtered": bool(choice.q or choice.split or choice.outcomes),
+        "filtered": choice.filters.narrow,
         "now": timezone.now(),
     }
     yield render_to_string(f"{TEMPLATE}#head", context)

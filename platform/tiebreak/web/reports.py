@@ -60,7 +60,7 @@ def _plots(report: Report) -> dict[str, Any]:
             (name, key, parts, parts_chart(parts))
             for name, key, parts in [
                 ("Split", "split", report.splits),
-                *((one.key, "", one.parts) for one in report.slices),
+                *((one.key, f"meta.{one.key}", one.parts) for one in report.slices),
             ]
             if len(parts) > 1
         ],
