@@ -179,3 +179,36 @@ def test_the_board_is_readable_in_both_themes_and_narrow(
     page.get_by_role("button", name="Show").click()
     expect(page.locator("table.board tbody tr")).to_have_count(3)
     assert "model=davidson" in page.url
+
+
+def test_cells_lead_to_comparisons_and_empty_ones_to_the_form(
+    client: Client, alice: User, workspace: Workspace
+) -> None:
+    dataset = compared(workspace, [("one", "two"), ("two", "three")])
+    client.force_login(alice)
+    page = client.get(reverse("leaderboard_detail", args=[dataset.uid])).content.decode()
+    for comparison in dataset.comparisons.all():
+        assert page.count(reverse("comparison_detail", args=[comparison.uid])) == 2
+    one, three = (dataset.experiments.get(name=name).uid for name in ("one", "three"))
+    assert f"?a={one}&amp;b={three}" in page
+    assert "Compare them" in page
+    few = client.get(reverse("leaderboard_detail", args=[dataset.uid]), {"min": "100"})
+    assert few.content.decode().count('class="strength"') == 0
+
+
+def test_systems_show_what_their_runs_took(
+    client: Client, alice: User, workspace: Workspace
+) -> None:
+    dataset = compared(workspace, [("one", "two")])
+    run = dataset.experiments.get(name="one").runs.order_by("-start_time", "-pk")
+    dataset.experiments.get(name="one").runs.update(
+        end_time=run[0].start_time,
+        start_time=run[0].start_time,
+        total_tokens=1234,
+        total_cost="0.5",
+    )
+    client.force_login(alice)
+    page = client.get(reverse("leaderboard_detail", args=[dataset.uid])).content.decode()
+    assert "0.00 s" in page
+    assert "1,234" in page
+    assert "$0.50000" in page

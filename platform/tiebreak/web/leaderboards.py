@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.http import HttpResponse, JsonResponse
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from experiments.models import Dataset
 from experiments.queries.leaderboard import Board, Model, board_of, datasets_with_comparisons
+from experiments.queries.leaderboard_facts import SystemFacts, facts_of, newest_comparisons
 from experiments.queries.leaderboard_games import SOURCES
 from tiebreak import access
 from tiebreak.accounts.models import Role
-from tiebreak.web.address import one_of, with_changes
+from tiebreak.web.address import number, one_of, with_changes
 from tiebreak.web.datasets import paging_links, place_of
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
@@ -25,6 +30,16 @@ COLUMNS = (
     "games", "wins", "ties", "losses",
 )  # fmt: skip
 MATRIX = 20
+FEWEST_GAMES = (1, 10, 30, 100)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the matrix: its numbers, and the page it leads to."""
+
+    numbers: Mapping[str, Any] | None
+    href: str
+    is_self: bool
 
 
 @require_GET
@@ -56,10 +71,19 @@ def leaderboard_detail(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         return _named(answer, dataset, "json")
     if kind == "csv":
         return _named(_table(board), dataset, "csv")
+    facts = facts_of(dataset)
+    fewest = number(query, "min", FEWEST_GAMES, 1)
     context = {
         "section": "leaderboards",
         "dataset": dataset,
         "board": board,
+        "lines": [
+            (system, facts.get(system.name)) for system in board.systems if system.games >= fewest
+        ],
+        "has_costs": any(one.cost is not None for one in facts.values()),
+        "fewest": fewest,
+        "fewest_choices": FEWEST_GAMES,
+        "next_link": _launch_link(dataset, facts, *board.next_pair) if board.next_pair else "",
         "model": model,
         "source": source,
         "sources": [(key, SOURCES[key], count) for key, count in board.sources.items()],
@@ -67,15 +91,39 @@ def leaderboard_detail(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         "evaluator_keys": sorted({*board.evaluators, *evaluators}),
         "csv": with_changes(query, {"format": "csv"}),
         "json": with_changes(query, {"format": "json"}),
-        **_matrix(board),
+        **_matrix(dataset, board, facts),
     }
     return render_page(request, "leaderboards/detail.html", context, partial="page")
 
 
-def _matrix(board: Board) -> dict[str, Any]:
+def _matrix(dataset: Dataset, board: Board, facts: Mapping[str, SystemFacts]) -> dict[str, Any]:
     names = [system.name for system in board.systems[:MATRIX]]
-    rows = [(name, [board.matrix[name].get(other) for other in names]) for name in names]
+    newest = newest_comparisons(dataset)
+    rows = [
+        (
+            name,
+            [
+                Cell(
+                    board.matrix[name].get(other),
+                    reverse("comparison_detail", args=[newest[name, other]])
+                    if (name, other) in newest
+                    else _launch_link(dataset, facts, name, other),
+                    name == other,
+                )
+                for other in names
+            ],
+        )
+        for name in names
+    ]
     return {"matrix_names": names, "matrix_rows": rows}
+
+
+def _launch_link(dataset: Dataset, facts: Mapping[str, SystemFacts], a: str, b: str) -> str:
+    """The launch form with both chosen; empty when one has no experiment any more."""
+    if a == b or a not in facts or b not in facts:
+        return ""
+    chosen = urlencode({"a": facts[a].experiment_uid, "b": facts[b].experiment_uid})
+    return f"{reverse('dataset_comparisons', args=[dataset.uid])}?{chosen}"
 
 
 def _table(board: Board) -> HttpResponse:
