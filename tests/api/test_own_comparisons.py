@@ -76,9 +76,9 @@ def test_the_same_id_launches_once(call: Call, pair: tuple[Experiment, Experimen
     [
         ({"experiment_ids": []}, "experiment_ids"),
         ({"evaluators": []}, "evaluators"),
-        ({"evaluators": ["no_such_kind"]}, "evaluator"),
+        ({"evaluators": ["no_such_kind"]}, "evaluators"),
         ({"evaluators": ["exact_match"]}, "evaluators"),
-        ({"evaluators": ["pairwise_string"]}, "provider"),
+        ({"evaluators": ["pairwise_string"]}, "provider_id"),
         ({"order": "sideways"}, "order"),
         ({"max_concurrency": 5000}, "max_concurrency"),
         ({"evaluators": "nearer_by_string_distance"}, "evaluators"),
@@ -98,7 +98,40 @@ def test_it_refuses_an_experiment_against_itself(
 ) -> None:
     answer = launch(call, (pair[0], pair[0]))
     assert answer.status_code == 422
+    assert answer.json()["field"] == "experiment_ids"
     assert "must differ" in answer.json()["detail"]
+
+
+def test_rows_are_asked_for_by_at_least_one(
+    call: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    uid = launch(call, pair).json()["id"]
+    answer = call("GET", f"/comparisons/{uid}/rows", params={"limit": 0})
+    assert (answer.status_code, answer.json()["field"]) == (422, "limit")
+    assert "1 to 1000" in answer.json()["detail"]
+
+
+def test_it_says_how_many_calls_at_once_it_takes(
+    call: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    for wrong in (0, 5000, "8"):
+        answer = launch(call, pair, max_concurrency=wrong)
+        assert answer.status_code == 422
+        assert answer.json()["detail"] == "max_concurrency: must be a whole number from 1 to 1024"
+
+
+def test_the_comparisons_of_a_dataset_are_listed_page_by_page(
+    call: Call, call_as_stranger: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    made = [launch(call, pair, name=f"number {n}").json()["id"] for n in range(3)]
+    assert pair[0].dataset is not None
+    question: dict[str, Any] = {"dataset_id": str(pair[0].dataset.uid), "limit": 2}
+    first = call("GET", "/comparisons", params=question).json()
+    rest = call("GET", "/comparisons", params=question | {"cursor": first["next_cursor"]}).json()
+    assert [row["id"] for row in first["comparisons"] + rest["comparisons"]] == made[::-1]
+    assert rest["next_cursor"] is None
+    assert call("GET", "/comparisons").status_code == 422
+    assert call_as_stranger("GET", "/comparisons", params=question).status_code == 404
 
 
 def test_it_refuses_experiments_of_different_datasets_or_with_nothing_shared(

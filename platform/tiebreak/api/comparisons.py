@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
@@ -15,6 +16,7 @@ from rest_framework.response import Response
 
 from experiments.errors import InvalidError
 from experiments.models import Comparison, ComparisonEvaluator, Evaluator, Job, Order
+from experiments.queries.comparison_list import comparisons_of
 from experiments.queries.comparison_table import (
     FILTERS,
     Cursor,
@@ -31,7 +33,7 @@ from experiments.services.budgets import Budget
 from experiments.services.comparisons import create_comparison
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import configure_evaluator
-from experiments.services.jobs import STEPS, allowed_steps
+from experiments.services.jobs import MAX_CONCURRENCY, STEPS, allowed_steps
 from experiments.services.overrides import override
 from experiments.tasks import set_budget, start_job, steer
 from tiebreak import access
@@ -39,17 +41,45 @@ from tiebreak.accounts.models import Workspace
 from tiebreak.api.reading import Fields, Params, object_body, workspace_of
 
 MAX_ROWS = 1000
+MAX_LISTED = 100
+# What a form calls a field, and what this API calls it.
+SENT_AS = {
+    "experiments": "experiment_ids",
+    "experiment_a": "experiment_ids",
+    "experiment_b": "experiment_ids",
+    "evaluator": "evaluators",
+    "provider": "provider_id",
+}
 
 
-@api_view(["POST"])
+@api_view(["GET", "POST"])
 def comparisons(request: Request) -> Response:
-    """Launch a pairwise experiment; sent again with the same id, it is launched once."""
+    """Those of a dataset, newest first; or launch one."""
+    return _launch(request) if request.method == "POST" else _list(request)
+
+
+def _list(request: Request) -> Response:
+    params = Params(request)
+    dataset = params.uuid("dataset_id")
+    if dataset is None:
+        raise InvalidError("dataset_id", "is needed")
+    page = comparisons_of(
+        access.dataset(workspace_of(request), dataset),
+        size=params.integer("limit", 20, low=1, high=MAX_LISTED),
+        after=params.text("cursor") or "",
+    )
+    rows = [shape(row) for row in page.rows]
+    return Response({"comparisons": rows, "next_cursor": page.older or None})
+
+
+def _launch(request: Request) -> Response:
+    """Sent again with the same id, it is launched once."""
     workspace, body = workspace_of(request), object_body(request)
     uid = body.uuid("id")
     known = Comparison.objects.filter(workspace=workspace, uid=uid).first() if uid else None
     if known is not None:
         return Response(shape(known))
-    with transaction.atomic():
+    with transaction.atomic(), named_as_sent(SENT_AS):
         comparison = _create(workspace, body)
     return Response(shape(comparison), status=201)
 
@@ -63,7 +93,7 @@ def _create(workspace: Workspace, body: Fields) -> Comparison:
         experiments=experiments,
         evaluators=_evaluators(workspace, body.get("evaluators")),
         order=body.text("order", Order.BOTH) or Order.BOTH,
-        max_concurrency=body.integer("max_concurrency", low=1) or 8,
+        max_concurrency=body.integer("max_concurrency", low=1, high=MAX_CONCURRENCY) or 8,
         budget=budget_of(body),
         stop_when_certain=bool(body.flag("stop_when_certain")),
         margin=_margin(body),
@@ -75,6 +105,15 @@ def _create(workspace: Workspace, body: Fields) -> Comparison:
     assert comparison.job is not None
     start_job(comparison.job)
     return comparison
+
+
+@contextmanager
+def named_as_sent(names: Mapping[str, str]) -> Iterator[None]:
+    """Refusals that name a field of a form name the field of the body instead."""
+    try:
+        yield
+    except InvalidError as error:
+        raise InvalidError(names.get(error.field, error.field), error.message) from error
 
 
 def _margin(body: Fields) -> float:
@@ -250,7 +289,7 @@ def comparison_rows(request: Request, uid: str) -> Response:
             split=params.text("split") or "",
             q=params.text("q") or "",
         ),
-        size=params.integer("limit", 100, high=MAX_ROWS) or 1,
+        size=params.integer("limit", 100, low=1, high=MAX_ROWS),
         after=_cursor(params.text("cursor")),
     )
     last = page.rows[-1] if page.has_after else None

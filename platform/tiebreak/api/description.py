@@ -10,7 +10,9 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.settings import patched_settings
 
-from tiebreak.api.reference import Operation, operation
+from tiebreak.api.operations import Operation
+from tiebreak.api.reference import operation
+from tiebreak.api.reference_examples import OTHER, UID
 
 ERRORS = {
     "400": "The request is not readable; `detail` says where it breaks.",
@@ -21,6 +23,7 @@ ERRORS = {
     "413": "The body is larger than `/info` says.",
     "415": "The Content-Encoding is not known.",
     "422": "A value is not allowed; `field` names it.",
+    "429": "The key asks too often; try again after `Retry-After` seconds.",
     "503": "The database cannot be reached; try again after `Retry-After` seconds.",
 }
 ERROR_SCHEMA = {
@@ -82,20 +85,35 @@ def _describe(spec: dict[str, Any], found: tuple[str, Operation] | None) -> None
     if entry.multipart:
         spec["requestBody"] = {"content": MULTIPART}
     elif entry.body is not None:
-        kind = "array" if isinstance(entry.body, list) else "object"
-        content = {"schema": {"type": kind}, "example": entry.body}
+        content = {"schema": _schema_of(entry.body), "example": entry.body}
         spec["requestBody"] = {"content": {"application/json": content}}
-    spec["responses"] = _responses(entry.status)
+    spec["responses"] = _responses(entry)
 
 
-def _responses(status: int) -> dict[str, Any]:
+def _schema_of(example: Any) -> dict[str, Any]:
+    """The types of an example; more fields than it shows may be sent."""
+    match example:
+        case dict():
+            known = {name: _schema_of(value) for name, value in example.items()}
+            return {"type": "object", "properties": known}
+        case list():
+            return {"type": "array", "items": _schema_of(example[0]) if example else {}}
+        case bool():
+            return {"type": "boolean"}
+        case int() | float():
+            return {"type": "number"}
+    return {"type": "string"} | ({"format": "uuid"} if example in (UID, OTHER) else {})
+
+
+def _responses(entry: Operation) -> dict[str, Any]:
     error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    done: dict[str, Any] = {"description": "Done"}
-    if status != 204:
-        done["content"] = {"application/json": {"schema": {}}}
-    return {str(status): done} | {
-        code: {"description": text, "content": error} for code, text in ERRORS.items()
-    }
+    kinds = ("text/csv", "application/jsonl") if entry.file else ("application/json",)
+    done: dict[str, Any] = {}
+    for status in (entry.status, *entry.also):
+        done[str(status)] = {"description": "Done"}
+        if status != 204:
+            done[str(status)]["content"] = {kind: {"schema": {}} for kind in kinds}
+    return done | {code: {"description": text, "content": error} for code, text in ERRORS.items()}
 
 
 def openapi() -> dict[str, Any]:

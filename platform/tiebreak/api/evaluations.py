@@ -14,10 +14,10 @@ from evaluators.registry import available
 from experiments.models import Evaluation
 from experiments.services.comparisons import create_evaluation
 from experiments.services.evaluators import configure_evaluator
-from experiments.services.jobs import STEPS
+from experiments.services.jobs import MAX_CONCURRENCY, STEPS
 from experiments.tasks import start_job, steer
 from tiebreak import access
-from tiebreak.api.comparisons import budget_of, job_shape
+from tiebreak.api.comparisons import SENT_AS, budget_of, job_shape, named_as_sent
 from tiebreak.api.reading import object_body, workspace_of
 
 
@@ -61,7 +61,7 @@ def evaluate_experiment(request: Request, uid: str) -> Response:
     workspace, body = workspace_of(request), object_body(request)
     experiment = access.experiment(workspace, uid)
     provider = body.uuid("provider_id")
-    with transaction.atomic():
+    with transaction.atomic(), named_as_sent(SENT_AS | {"evaluator": "kind"}):
         evaluator = configure_evaluator(
             workspace=workspace,
             kind=body.needed_text("kind"),
@@ -72,7 +72,7 @@ def evaluate_experiment(request: Request, uid: str) -> Response:
         found = create_evaluation(
             experiment=experiment,
             evaluator=evaluator,
-            max_concurrency=body.integer("max_concurrency", low=1) or 8,
+            max_concurrency=body.integer("max_concurrency", low=1, high=MAX_CONCURRENCY) or 8,
             budget=budget_of(body),
         )
         start_job(found.job)

@@ -215,13 +215,13 @@ class Params:
         value = self.text(field)
         return None if value is None else to_bool(field, value)
 
-    def integer(self, field: str, default: int, *, high: int) -> int:
+    def integer(self, field: str, default: int, *, low: int = 0, high: int) -> int:
         value = self.text(field)
         if value is None:
             return default
         short = value.isascii() and value.isdigit() and len(value) < 20
-        if not short or int(value) > high:
-            raise InvalidError(field, f"must be a whole number from 0 to {high}")
+        if not short or not low <= int(value) <= high:
+            raise InvalidError(field, f"must be a whole number from {low} to {high}")
         return int(value)
 
     def moment(self, field: str) -> datetime | None:

@@ -1,30 +1,8 @@
 """What each endpoint is for, with examples; the OpenAPI description is made from it."""
 
-from dataclasses import dataclass, field
-from typing import Any
-
+from tiebreak.api.operations import Group, Operation
 from tiebreak.api.reference_examples import EXAMPLE, FEEDBACK, OTHER, QUERY, RUN, TIME, UID
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One method of one path; `query` names parameters, `body` is an example."""
-
-    summary: str
-    query: tuple[str, ...] = ()
-    body: Any = None
-    status: int = 200
-    multipart: bool = False
-    open: bool = False
-
-
-@dataclass(frozen=True)
-class Group:
-    """A chapter of the reference."""
-
-    title: str
-    operations: dict[str, Operation] = field(default_factory=dict)
-
+from tiebreak.api.reference_own import OWN
 
 PAGE = ("limit", "offset")
 GROUPS = [
@@ -262,6 +240,7 @@ GROUPS = [
             "GET datasets/comparative/{uid}": Operation("Read a comparative experiment"),
         },
     ),
+    *OWN,
 ]
 
 
