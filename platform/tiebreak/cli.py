@@ -11,6 +11,7 @@ HELP = """tiebreak: decide which of two LLM systems is better
   tiebreak compare A B …     compare two experiments of a server; a gate for CI
   tiebreak prepare           apply migrations (with servers of your own)
   tiebreak first_steps       print the address of the first run again
+  tiebreak seed              make up a large workspace, to try things on
   tiebreak export-workspace  write a workspace into one archive
   tiebreak import-workspace  read it back
 
