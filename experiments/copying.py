@@ -10,6 +10,8 @@ from psycopg.types.json import Jsonb
 
 from experiments.rawjson import dumps, storable_value
 
+NULL = "\\N"
+
 
 def reserve_ids(model: type[Model], count: int) -> list[int]:
     """Take `count` primary keys from the table's sequence, in ascending order."""
@@ -31,6 +33,24 @@ def copy_rows(model: type[Model], columns: Sequence[str], rows: Iterable[Sequenc
     with connection.cursor() as cursor, translated, cursor.copy(statement) as copy:
         for row in rows:
             copy.write_row(row)
+
+
+def copy_text(cursor: Any, model: type[Model], columns: Sequence[str], text: str) -> None:
+    """Write lines that are COPY's text format already; see `escaped`."""
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(model._meta.db_table), sql.SQL(", ").join(map(sql.Identifier, columns))
+    )
+    with cursor.copy(statement) as copy:
+        copy.write(text.encode())
+
+
+def escaped(text: str) -> str:
+    """A value as COPY's text format wants it."""
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+    if "\n" in text or "\t" in text or "\r" in text:
+        text = text.replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    return text
 
 
 def jsonb(value: Any) -> Jsonb:

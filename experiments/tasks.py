@@ -17,6 +17,7 @@ from experiments.models import ComparisonEvaluator, Job, Lane, Upload
 from experiments.services import jobs, lanes, reports, sweeping
 from experiments.services.budgets import Budget
 from experiments.services.lane_turn import Turn
+from experiments.services.searching import fill_search, search_waits
 from experiments.services.uploading.storing import store_upload
 from experiments.services.uploads import forgotten_uploads
 
@@ -126,6 +127,15 @@ def start_upload(upload: Upload) -> None:
 def store(upload_id: int) -> None:
     """Store the rows of an upload as one version."""
     store_upload(upload_id, stopping)
+    if search_waits():
+        hint(fill_search_texts)
+
+
+@shared_task
+def fill_search_texts() -> None:
+    """Make what searches look at for one turn, then queue the next."""
+    if fill_search(stopping):
+        hint(fill_search_texts)
 
 
 def sweep() -> None:
@@ -137,6 +147,8 @@ def sweep() -> None:
         hint(run_lane, lane_id, str(token))
     for upload_id in forgotten_uploads():
         hint(store, upload_id)
+    if search_waits():
+        hint(fill_search_texts)
 
 
 def sweep_for_ever() -> None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from experiments.exports.records import Export, Record, fetched, flatten, texts
 from experiments.models import Dataset, ExampleRevision
-from experiments.queries.examples import revisions_at
+from experiments.queries.examples import mentions, revisions_at
 
 COLUMNS = ("id", "inputs", "outputs", "metadata", "splits")
 
@@ -24,7 +24,7 @@ def dataset_export(
     if split:
         rows = rows.filter(splits__contains=[split])
     if q:
-        rows = rows.filter(search__icontains=q)
+        rows = rows.filter(mentions(q))
     found = rows.order_by("example_id")
 
     def read() -> Iterator[Record]:

@@ -56,7 +56,11 @@ class Example(WorkspaceRow):
     """The identity of an example; what it says stands in its revisions. `id` gives the order."""
 
     dataset = models.ForeignKey(
-        Dataset, on_delete=models.CASCADE, related_name="examples", db_index=False
+        Dataset,
+        on_delete=models.CASCADE,
+        related_name="examples",
+        db_index=False,
+        db_constraint=False,
     )
     source_run_uid = models.UUIDField(null=True)
 
@@ -71,17 +75,28 @@ class Example(WorkspaceRow):
 
 
 class ExampleRevision(models.Model):
-    """What an example said from one moment until another; `valid_to` is empty for what stands."""
+    """What an example said from one moment until another; `valid_to` is empty for what stands.
 
-    example = models.ForeignKey(Example, on_delete=models.CASCADE, related_name="revisions")
+    Examples, revisions and payloads are written together under the lock of their dataset, so the
+    database does not check a million references again at the end of an upload. `search` is null
+    until `fill_search` has made it.
+    """
+
+    example = models.ForeignKey(
+        Example, on_delete=models.CASCADE, related_name="revisions", db_constraint=False
+    )
     dataset = models.ForeignKey(
-        Dataset, on_delete=models.CASCADE, related_name="revisions", db_index=False
+        Dataset,
+        on_delete=models.CASCADE,
+        related_name="revisions",
+        db_index=False,
+        db_constraint=False,
     )
     valid_from = models.DateTimeField()
     valid_to = models.DateTimeField(null=True)
     splits = ArrayField(models.TextField(), default=list)
     metadata = models.JSONField(default=dict)
-    search = models.TextField(default="")
+    search = models.TextField(null=True, default="")
 
     class Meta:
         constraints = [
@@ -103,8 +118,22 @@ class ExampleRevision(models.Model):
                 condition=models.Q(valid_to__isnull=False),
                 name="revision_to",
             ),
-            GinIndex(fields=["metadata"], name="revision_metadata", opclasses=["jsonb_path_ops"]),
-            GinIndex(OpClass(Upper("search"), name="gin_trgm_ops"), name="revision_search"),
+            GinIndex(
+                fields=["metadata"],
+                name="revision_described",
+                opclasses=["jsonb_path_ops"],
+                condition=models.Q(search__isnull=False),
+            ),
+            GinIndex(
+                OpClass(Upper("search"), name="gin_trgm_ops"),
+                name="revision_searchable",
+                condition=models.Q(search__isnull=False),
+            ),
+            models.Index(
+                fields=["dataset", "id"],
+                name="revision_unsearched",
+                condition=models.Q(search=None),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -115,7 +144,11 @@ class ExamplePayload(models.Model):
     """The texts of a revision, as sent; kept apart so that lists stay narrow."""
 
     revision = models.OneToOneField(
-        ExampleRevision, on_delete=models.CASCADE, related_name="payload", primary_key=True
+        ExampleRevision,
+        on_delete=models.CASCADE,
+        related_name="payload",
+        primary_key=True,
+        db_constraint=False,
     )
     inputs = RawJsonField()
     outputs = RawJsonField(null=True)

@@ -17,6 +17,7 @@ from experiments.models import (
     Outcome,
     Run,
 )
+from experiments.queries.examples import mentions
 from experiments.queries.outcome_counts import EVEN, OutcomeCounts
 from experiments.rawjson import NotJsonError, loads
 from experiments.texts import text_of
@@ -141,9 +142,9 @@ def _says(key: str, value: str) -> Q:
 
 
 def _mentions(comparison: Comparison, q: str) -> Q:
-    revisions = ExampleRevision.objects.filter(
-        dataset=comparison.dataset_id, search__icontains=q
-    ).values("pk")
+    revisions = ExampleRevision.objects.filter(mentions(q), dataset=comparison.dataset_id).values(
+        "pk"
+    )
     experiments = [side.experiment_id for side in comparison.sides.all() if side.experiment_id]
     runs = Run.objects.filter(
         experiment__in=experiments, is_root=True, payload__search__icontains=q

@@ -15,7 +15,7 @@ from experiments.models import (
     ExampleRevision,
     Experiment,
 )
-from experiments.queries.examples import revisions_at
+from experiments.queries.examples import mentions, revisions_at
 from experiments.queries.paging import Slice, page_by_time
 from experiments.rawjson import loads_exact
 from experiments.texts import text_of
@@ -72,7 +72,7 @@ def example_page(
     """A page of examples as they stood at a moment."""
     rows = revisions_at(ExampleRevision.objects.filter(dataset=dataset), as_of)
     if q:
-        rows = rows.filter(search__icontains=q)
+        rows = rows.filter(mentions(q))
     if split:
         rows = rows.filter(splits__contains=[split])
     return _example_slice(rows.select_related("example", "payload"), size, after, before)

@@ -5,10 +5,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField
 
 from experiments.filters.examples import example_condition
-from experiments.models import Attachment, Dataset, ExampleRevision
+from experiments.models import Attachment, Dataset, ExamplePayload, ExampleRevision
 from tiebreak.accounts.models import Workspace
 
 
@@ -42,8 +42,30 @@ def example_revisions(
     if splits is not None:
         rows = rows.filter(splits__overlap=list(splits))
     if metadata is not None:
-        rows = rows.filter(metadata__contains=metadata)
+        described = Q(metadata__contains=metadata)
+        # The index knows rows with a text for searches; the few others are looked through.
+        rows = rows.filter(Q(described, search__isnull=False) | Q(described, search=None))
     return rows.filter(example_condition(filter_text)) if filter_text else rows
+
+
+class SearchText(Func):
+    """What a search looks at, made of payloads on the spot."""
+
+    function = "tiebreak_search_text"
+    output_field = TextField()
+
+
+def mentions(q: str) -> Q:
+    """The revisions whose inputs or outputs hold a text.
+
+    Those of a fresh upload may have no text for searches yet: their payloads are looked into.
+    """
+    payload = ExamplePayload.objects.filter(revision=OuterRef("pk")).annotate(
+        said=SearchText(F("inputs"), F("outputs"))
+    )
+    fresh = Q(Exists(payload.filter(said__icontains=q)), search=None)
+    known = Q(search__isnull=False, search__icontains=q)
+    return known | fresh
 
 
 def moment_of_tag(dataset: Dataset, tag: str) -> datetime | None:

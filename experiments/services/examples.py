@@ -1,5 +1,7 @@
 """Writes of examples: each makes a version, and the earlier revision stays readable."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -7,15 +9,22 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from experiments.copying import copy_rows, jsonb, reserve_ids
+from experiments.copying import reserve_ids
 from experiments.errors import ConflictError, InvalidError
-from experiments.ids import uuid7
-from experiments.models import DEFAULT_SPLIT, Dataset, Example, ExamplePayload, ExampleRevision
+from experiments.ids import uuid7s
+from experiments.models import DEFAULT_SPLIT, Dataset, Example, ExampleRevision
 from experiments.rawjson import dumps, loads_exact, search_text
 from experiments.services.attachments import (
     KeptFile,
     attach_to_revisions,
     files_of_revisions,
+)
+from experiments.services.example_rows import (
+    RevisionRow,
+    Writer,
+    example_block,
+    revision_blocks,
+    write_blocks,
 )
 from experiments.services.overrides import take_out_examples
 from experiments.services.schemas import check_against
@@ -81,28 +90,49 @@ def add_examples(
     return Written(change.moment, uids)
 
 
-def insert_examples(dataset: Dataset, examples: Sequence[NewExample], change: Change) -> list[UUID]:
-    """Write examples inside an open version, by COPY."""
+def insert_examples(
+    dataset: Dataset,
+    examples: Sequence[NewExample],
+    change: Change,
+    writer: Writer | None = None,
+) -> list[UUID]:
+    """Write examples inside an open version, by COPY.
+
+    With a `writer` the rows are written behind the caller's back, and what searches look at is
+    left for `fill_search` to make.
+    """
+    if writer is not None:
+        writer.wait()
     ids = reserve_ids(Example, len(examples))
-    uids = [example.uid or uuid7() for example in examples]
-    copy_rows(
-        Example,
-        ["id", "workspace_id", "uid", "created_at", "dataset_id", "source_run_uid"],
-        (
-            (
-                pk,
-                dataset.workspace_id,
-                uid,
-                example.created_at or change.moment,
-                dataset.pk,
-                example.source_run_uid,
-            )
-            for pk, uid, example in zip(ids, uids, examples, strict=True)
-        ),
-    )
+    revision_ids = reserve_ids(ExampleRevision, len(examples))
+    uids = [
+        example.uid or fresh for example, fresh in zip(examples, uuid7s(len(examples)), strict=True)
+    ]
     states = [_State.of(example) for example in examples]
-    _write_revisions(dataset, list(zip(ids, states, strict=True)), change.moment)
+    blocks = [
+        example_block(
+            dataset,
+            change.moment,
+            [
+                (pk, uid, example.created_at, example.source_run_uid)
+                for pk, uid, example in zip(ids, uids, examples, strict=True)
+            ],
+        ),
+        *revision_blocks(
+            dataset,
+            change.moment,
+            [
+                state.row(pk, example_id, later=writer is not None)
+                for pk, example_id, state in zip(revision_ids, ids, states, strict=True)
+            ],
+        ),
+    ]
     change.added += len(examples)
+    if writer is not None:
+        writer.write(blocks)
+        return uids
+    write_blocks(blocks)
+    _attach(dataset, revision_ids, states)
     return uids
 
 
@@ -164,7 +194,7 @@ class _State:
     files: Sequence[KeptFile]
 
     @classmethod
-    def of(cls, example: NewExample) -> "_State":
+    def of(cls, example: NewExample) -> _State:
         metadata, named = split_off(example.metadata)
         splits = list(example.splits) or named or [DEFAULT_SPLIT]
         return cls(example.inputs, example.outputs, metadata, splits, example.files)
@@ -172,7 +202,7 @@ class _State:
     @classmethod
     def changed(
         cls, row: ExampleRevision, change: ExampleChange, files: Sequence[KeptFile]
-    ) -> "_State":
+    ) -> _State:
         metadata, named = split_off(change.metadata)
         splits = list(change.splits) if change.splits is not None else named or row.splits
         return cls(
@@ -182,6 +212,11 @@ class _State:
             splits or [DEFAULT_SPLIT],
             _kept(files, change),
         )
+
+    def row(self, pk: int, example_id: int, *, later: bool = False) -> RevisionRow:
+        """The revision as `revision_blocks` takes it."""
+        search = None if later else search_text(self.inputs, self.outputs)
+        return pk, example_id, self.inputs, self.outputs, self.metadata, self.splits, search
 
 
 def _kept(files: Sequence[KeptFile], change: ExampleChange) -> list[KeptFile]:
@@ -199,6 +234,8 @@ def split_off(metadata: str | None) -> tuple[str | None, list[str]]:
     """Take the splits out of metadata, where the SDK keeps them under a key of its own."""
     if metadata is None:
         return None, []
+    if metadata.startswith("{") and SPLIT_KEY not in metadata and "\\u" not in metadata:
+        return metadata, []
     value = loads_exact(metadata)
     if not isinstance(value, dict):
         raise InvalidError("metadata", "must be an object")
@@ -244,31 +281,12 @@ def _write_revisions(
     dataset: Dataset, states: Sequence[tuple[int, _State]], moment: datetime
 ) -> None:
     ids = reserve_ids(ExampleRevision, len(states))
-    copy_rows(
-        ExampleRevision,
-        ["id", "example_id", "dataset_id", "valid_from", "splits", "metadata", "search"],
-        (
-            (
-                pk,
-                example_id,
-                dataset.pk,
-                moment,
-                state.splits,
-                jsonb(loads_exact(state.metadata or "{}")),
-                search_text(state.inputs, state.outputs),
-            )
-            for pk, (example_id, state) in zip(ids, states, strict=True)
-        ),
-    )
-    copy_rows(
-        ExamplePayload,
-        ["revision_id", "inputs", "outputs", "metadata"],
-        (
-            (pk, state.inputs, state.outputs, state.metadata)
-            for pk, (_, state) in zip(ids, states, strict=True)
-        ),
-    )
-    attach_to_revisions(
-        dataset.workspace_id,
-        {pk: state.files for pk, (_, state) in zip(ids, states, strict=True) if state.files},
-    )
+    rows = [state.row(pk, example_id) for pk, (example_id, state) in zip(ids, states, strict=True)]
+    write_blocks(revision_blocks(dataset, moment, rows))
+    _attach(dataset, ids, [state for _, state in states])
+
+
+def _attach(dataset: Dataset, ids: Sequence[int], states: Sequence[_State]) -> None:
+    files = {pk: state.files for pk, state in zip(ids, states, strict=True) if state.files}
+    if files:
+        attach_to_revisions(dataset.workspace_id, files)

@@ -18,7 +18,7 @@ from experiments.models import Dataset
 from experiments.rawjson import NotJsonError, loads, loads_exact, storable
 from experiments.services.examples import SPLIT_KEY, NewExample, clean_splits, split_off
 from experiments.services.schemas import check_against
-from experiments.services.uploading.columns import Column, Role
+from experiments.services.uploading.columns import KEYED, Column, Role
 
 EMPTY = '""'
 _LARGE_EXPONENT = re.compile(r"\d[eE][-+]?\d{4,}")
@@ -66,6 +66,10 @@ class RowBuilder:
         self.metadata = self._fields(columns, Role.METADATA)
         self.splits = [column for column in columns if column.role == Role.SPLIT]
         self.id = next((column for column in columns if column.role == Role.ID), None)
+        # Texts under keys of their own are most of what comes, and need no looking into.
+        self.plain = not is_json and not any(
+            column.parse or not column.key for column in columns if column.role in KEYED
+        )
         schemas = (dataset.inputs_schema, dataset.outputs_schema) if dataset else ()
         self.has_schema = any(schemas)
 
@@ -76,6 +80,8 @@ class RowBuilder:
     def build(self, row: Row) -> NewExample:
         """The example; raises RowError."""
         uid, id_part = self._id(row.cells)
+        if self.plain:
+            return self._plain_example(row.cells, uid, id_part)
         inputs = self._object(self.inputs, row.cells) or "{}"
         outputs = self._object(self.outputs, row.cells)
         metadata = self._object(self.metadata, row.cells, [*id_part, *self._later(row)])
@@ -84,6 +90,17 @@ class RowBuilder:
         _check_metadata(metadata)
         self._check_schemas(inputs, outputs)
         return NewExample(inputs, outputs, metadata, self._splits(row.cells), uid)
+
+    def _plain_example(
+        self, cells: Mapping[str, str], uid: UUID | None, id_part: list[str]
+    ) -> NewExample:
+        inputs = _texts(self.inputs, cells) or "{}"
+        outputs = _texts(self.outputs, cells)
+        metadata = _texts(self.metadata, cells, id_part)
+        if metadata is not None and SPLIT_KEY in metadata:
+            _check_metadata(metadata)
+        self._check_schemas(inputs, outputs)
+        return NewExample(inputs, outputs, metadata, self._splits(cells), uid)
 
     def _object(
         self, fields: Sequence[_Field], cells: Mapping[str, str], more: Sequence[str] = ()
@@ -189,6 +206,15 @@ class RowBuilder:
                 check_against(self.dataset, inputs, outputs)
             except InvalidError as error:
                 raise RowError(error.field, error.message) from error
+
+
+def _texts(
+    fields: Sequence[_Field], cells: Mapping[str, str], more: Sequence[str] = ()
+) -> str | None:
+    """An object of texts; keys differ, for the mapping was checked."""
+    parts = [field.prefix + encode_basestring(cells[field.column.name]) for field in fields]
+    parts += more
+    return "{" + ",".join(parts) + "}" if parts else None
 
 
 def _no_object(field: _Field) -> RowError:

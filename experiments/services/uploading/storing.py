@@ -17,6 +17,7 @@ from experiments.errors import ConflictError, InvalidError
 from experiments.formats.rows import BrokenFile
 from experiments.models import Dataset, Upload
 from experiments.services.datasets import create_dataset
+from experiments.services.example_rows import Writer
 from experiments.services.examples import insert_examples
 from experiments.services.uploading.files import remove_file
 from experiments.services.uploading.progress import Progress, Withdrawn
@@ -31,6 +32,8 @@ from experiments.services.versions import Change, new_version
 log = logging.getLogger(__name__)
 UPLOAD_LOCK = 0x7570
 AT_ONCE = 4
+# Larger files are stored first; what searches look at follows in the background.
+SEARCH_LATER_BYTES = 8_000_000
 MAX_ATTEMPTS = 5
 _slots = threading.BoundedSemaphore(AT_ONCE)
 
@@ -151,14 +154,16 @@ def _insert(
     stop = upload.options.get("policy") != "skip"
     ids = IdCheck(upload, change.moment)
     assert stored.dataset is not None
-    with UploadReader(upload) as reader:
+    with Writer() as writer, UploadReader(upload) as reader:
         progress.advance(0, 0)
+        behind = writer if upload.size > SEARCH_LATER_BYTES else None
         for chunk in reader.chunks():
+            writer.wait()
             ids.sift(chunk)
             problems += chunk.problems[: MAX_PROBLEMS - len(problems)]
             if chunk.problems and stop:
                 raise BadRows
-            insert_examples(stored.dataset, chunk.examples, change)
+            insert_examples(stored.dataset, chunk.examples, change, behind)
             stored.rows += len(chunk.examples)
             stored.skipped += len(chunk.problems)
             progress.advance(reader.source.bytes_read(), stored.rows)
