@@ -24,6 +24,7 @@ from experiments.models import (
 from experiments.services.budgets import Budget, check_budget, has_room
 from experiments.services.lanes import open_lanes
 from experiments.services.planning import (
+    learn_sizes,
     plan_comparison,
     plan_evaluation,
     requeue,
@@ -134,13 +135,19 @@ def _go(job: Job) -> list[Lane]:
     return list(open_lanes(job))
 
 
-@transaction.atomic
 def plan(job: Job) -> list[Lane]:
     """Queue a job's work and open its lanes; asked twice, the second does nothing."""
+    comparison = Comparison.objects.filter(job=job).first()
+    if comparison is not None:
+        learn_sizes(comparison)
+    return _plan(job, comparison)
+
+
+@transaction.atomic
+def _plan(job: Job, comparison: Comparison | None) -> list[Lane]:
     job = Job.objects.select_for_update().get(pk=job.pk)
     if job.state != State.QUEUED:
         return []
-    comparison = Comparison.objects.filter(job=job).first()
     if comparison is not None:
         plan_comparison(comparison, job)
     else:

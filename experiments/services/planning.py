@@ -4,7 +4,19 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from experiments.models import Comparison, Evaluation, Job, Outcome
+from experiments.models import (
+    Comparison,
+    Evaluation,
+    Example,
+    ExampleRevision,
+    Job,
+    Outcome,
+    Run,
+    RunPayload,
+)
+
+MANY_RUNS = 1000
+JOINED = [one._meta.db_table for one in (Example, ExampleRevision, Run, RunPayload)]
 
 PAIRS = """
 INSERT INTO experiments_pair AS pair
@@ -142,6 +154,17 @@ FAILED_RUNS = RUNS.format(
         WHERE feedback.experiment_id = run.experiment_id AND feedback.run_uid = run.uid
           AND feedback.key = %(key)s AND feedback.is_error)"""
 )
+
+
+def learn_sizes(comparison: Comparison) -> None:
+    """Let PostgreSQL count what has just come in, before many runs are joined.
+
+    Without that, right after a large import, it may choose a plan whose time grows by the square.
+    """
+    runs = Run.objects.filter(experiment__comparison_sides__comparison=comparison, is_root=True)
+    if runs[:MANY_RUNS].count() == MANY_RUNS:
+        with connection.cursor() as cursor:
+            cursor.execute(f"ANALYZE {', '.join(JOINED)}")
 
 
 @transaction.atomic

@@ -6,7 +6,14 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.engine.processes import StubJudge
+    from tiebreak.embedded.processes import Child
 
 COUNT, CONCURRENCY, RESTARTS = 400, 8, 3
 
@@ -34,7 +41,7 @@ def main() -> None:
         valkey.stop(5)
 
 
-def restarted(postgres, place):  # type: ignore[no-untyped-def]
+def restarted(postgres: Child, place: tuple[Path, Path, Path]) -> Child:
     """Stop it as an operator would, leave it away for a moment, start it again."""
     from tiebreak.embedded.postgres import start_postgres
 
@@ -43,7 +50,7 @@ def restarted(postgres, place):  # type: ignore[no-untyped-def]
     return start_postgres(*place, unsafe=False)
 
 
-def judge_through(restart, logs: Path) -> None:  # type: ignore[no-untyped-def]
+def judge_through(restart: Callable[[], object], logs: Path) -> None:
     import django
     from django.core.management import call_command
 
@@ -70,7 +77,7 @@ def judge_through(restart, logs: Path) -> None:  # type: ignore[no-untyped-def]
         connection.close()
         for turn in range(1, RESTARTS + 1):
             wanted = turn * COUNT // (RESTARTS + 2)
-            eventually(lambda w=wanted: stub.stats().get("answered", 0) > w, 60, "answers")
+            eventually(partial(answered_more, stub, wanted), 60, "answers")
             eventually(lambda: stub.stats()["in_flight"] > 0, 60, "calls in flight")
             in_flight = stub.stats()["in_flight"]
             restart()
@@ -85,6 +92,10 @@ def judge_through(restart, logs: Path) -> None:  # type: ignore[no-untyped-def]
     assert Judgment.objects.count() == Game.objects.count() == JudgeReply.objects.count() == COUNT
     assert COUNT <= stats["answered"] <= COUNT + RESTARTS * CONCURRENCY
     assert stats["max_in_flight"] <= CONCURRENCY
+
+
+def answered_more(stub: StubJudge, wanted: int) -> bool:
+    return stub.stats().get("answered", 0) > wanted
 
 
 if __name__ == "__main__":

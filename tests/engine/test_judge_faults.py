@@ -59,7 +59,7 @@ def test_every_pair_ends_with_a_verdict_or_a_recorded_failure(
 
 
 def test_passing_faults_leave_no_trace(workspace: Workspace, tmp_path: Path) -> None:
-    passing = [
+    passing: list[dict[str, Any]] = [
         {"times": 5, "status": 429, "headers": {"Retry-After": "1"}},
         {"times": 5, "status": 500},
         {"times": 3, "close": True},
