@@ -5,10 +5,28 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, F, Func, OuterRef, Q, QuerySet, TextField
+from django.db.models import (
+    Avg,
+    Exists,
+    F,
+    Func,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    TextField,
+)
 
 from experiments.filters.examples import example_condition
-from experiments.models import Attachment, Dataset, ExamplePayload, ExampleRevision
+from experiments.models import (
+    Attachment,
+    Dataset,
+    ExamplePayload,
+    ExampleRevision,
+    Experiment,
+    Feedback,
+    Run,
+)
 from tiebreak.accounts.models import Workspace
 
 
@@ -79,3 +97,17 @@ def attachments_of(revision_ids: Sequence[int]) -> dict[int, list[Attachment]]:
         if row.revision_id is not None:
             found.setdefault(row.revision_id, []).append(row)
     return found
+
+
+def mean_of_example(experiment: Experiment, key: str) -> Subquery:
+    """For revisions: the mean score that an experiment's root runs of the example got."""
+    runs = Run.objects.filter(
+        experiment=experiment, is_root=True, example_uid=OuterRef(OuterRef("example__uid"))
+    )
+    marks = Feedback.objects.filter(
+        workspace=experiment.workspace_id,
+        key=key,
+        run_uid__in=runs.values("uid"),
+        comparison_uid=None,
+    )
+    return Subquery(marks.order_by().values("key").annotate(mean=Avg("score")).values("mean"))

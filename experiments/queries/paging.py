@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from django.db.models import Model, Q, QuerySet
 
 Row = TypeVar("Row", bound=Model)
+MAX_KEY = 2**63
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,23 @@ def page_by_time(
         return f"{getattr(row, field).isoformat()}_{row.pk}"
 
     return _page(rows, (field, "pk"), True, write, _moment, size, after, before)
+
+
+def page_by_key(rows: QuerySet[Row], *, size: int, after: str = "") -> Slice[Row]:
+    """Rows in the order in which they came."""
+    return _page(rows, ("pk",), False, lambda row: str(row.pk), _number, size, after, "")
+
+
+def is_moment(cursor: str) -> bool:
+    """Whether `page_by_time` can have written this."""
+    place = _moment(cursor)
+    return place is not None and place[0].tzinfo is not None and place[1] < MAX_KEY
+
+
+def is_key(cursor: str) -> bool:
+    """Whether `page_by_key` can have written this."""
+    place = _number(cursor)
+    return place is not None and place[0] < MAX_KEY
 
 
 def _page(
@@ -70,3 +88,7 @@ def _moment(text: str) -> tuple[datetime, int] | None:
         return datetime.fromisoformat(moment), int(pk)
     except ValueError:
         return None
+
+
+def _number(text: str) -> tuple[int] | None:
+    return (int(text),) if text.isascii() and text.isdigit() and len(text) < 20 else None

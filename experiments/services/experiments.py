@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -104,7 +104,16 @@ def _version(value: object) -> datetime | None:
 
 def ensure_experiments(*, workspace: Workspace, names: Iterable[str]) -> dict[str, int]:
     """Primary keys by name; projects that are missing are made."""
-    return _ensure(workspace, {name: (uuid7(), name) for name in names}, "name")
+    return _ensure(workspace, {name: (_new_uid(workspace, name), name) for name in names}, "name")
+
+
+def default_uid(workspace: Workspace) -> UUID:
+    """The id that the default project has, or will have once something is written to it."""
+    return uuid5(workspace.uid, DEFAULT_NAME)
+
+
+def _new_uid(workspace: Workspace, name: str) -> UUID:
+    return default_uid(workspace) if name == DEFAULT_NAME else uuid7()
 
 
 def ensure_experiments_by_uid(*, workspace: Workspace, uids: Iterable[UUID]) -> dict[UUID, int]:

@@ -29,6 +29,8 @@ class Environment(BaseSettings):
     database_pool: int = 16
     private_model_hosts: str = ""
     max_body_mb: int = 64
+    requests_per_minute: int = 0
+    ingest_requests_per_minute: int = 0
     max_upload_mb: int = 2048
 
     @property

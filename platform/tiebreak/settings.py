@@ -170,6 +170,7 @@ FILE_UPLOAD_TEMP_DIR = None
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["tiebreak.api.authentication.ApiKeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["tiebreak.api.authentication.RoleAllows"],
+    "DEFAULT_THROTTLE_CLASSES": ["tiebreak.api.throttling.KeyThrottle"],
     "DEFAULT_RENDERER_CLASSES": ["tiebreak.api.wire.WireRenderer"],
     "DEFAULT_PARSER_CLASSES": ["tiebreak.api.wire.WireParser"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -199,6 +200,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 
 PRIVATE_MODEL_HOSTS = env.private_hosts()
 FILES_PATH = env.files_path
+REQUESTS_PER_MINUTE = env.requests_per_minute
+INGEST_REQUESTS_PER_MINUTE = env.ingest_requests_per_minute
 MAX_BODY_BYTES = env.max_body_mb * 1024 * 1024
 MAX_UPLOAD_BYTES = env.max_upload_mb * 1024 * 1024
 

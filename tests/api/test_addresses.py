@@ -8,6 +8,8 @@ import pytest
 import requests
 from langsmith import Client
 
+from experiments.models import Experiment
+from tests.api.bodies import run_body
 from tests.api.conftest import Call, forget_environment
 
 
@@ -65,3 +67,7 @@ def test_it_has_a_project_from_birth(call: Call) -> None:
     assert [row["name"] for row in rows] == ["default"]
     assert rows[0]["tenant_id"] == call("GET", "/settings").json()["id"]
     assert rows[0]["run_count"] == 0
+    assert not Experiment.objects.exists(), "reading makes nothing"
+    call("POST", "/runs", json=run_body(session_name="left out"))
+    [row] = call("GET", "/sessions").json()
+    assert (row["id"], row["run_count"]) == (rows[0]["id"], 1)

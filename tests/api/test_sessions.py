@@ -69,7 +69,7 @@ def test_lists_obey_every_filter(client: Client) -> None:
     assert names(project_ids=[b.id, c.id]) == ["green", "red b"]
     assert names(reference_dataset_id=dataset.id) == ["red a"]
     assert names(reference_dataset_name="e") == ["red b"]
-    assert names(reference_free=True) == ["default", "green"]
+    assert names(reference_free=True) == ["green"]
     assert names(metadata={"k": 1}) == ["green", "red a"]
     assert names(metadata={"k": 1}, reference_free=False) == ["red a"]
     assert len(names(limit=2)) == 2

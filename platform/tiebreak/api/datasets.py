@@ -34,6 +34,12 @@ def datasets(request: Request) -> Response:
 
 
 def _list(request: Request) -> Response:
+    page = page_of(request, asked_datasets(request), ["-pk"])
+    return Response([dataset_shape(row, workspace_of(request)) for row in page])
+
+
+def asked_datasets(request: Request) -> QuerySet[Dataset]:
+    """The datasets that a query string asks for."""
     workspace, params = workspace_of(request), Params(request)
     rows = with_sessions(Dataset.objects.filter(workspace=workspace))
     conditions: dict[str, Any] = {
@@ -43,9 +49,7 @@ def _list(request: Request) -> Response:
         "data_type__in": params.texts("data_type"),
         "metadata__contains": params.object("metadata"),
     }
-    rows = rows.filter(**{key: value for key, value in conditions.items() if value is not None})
-    page = page_of(request, rows, ["-pk"])
-    return Response([dataset_shape(row, workspace) for row in page])
+    return rows.filter(**{key: value for key, value in conditions.items() if value is not None})
 
 
 def _create(request: Request) -> Response:

@@ -98,6 +98,39 @@ OWN = [
     Group(
         "Version 2 of reading",
         {
+            "GET v2/sessions": Operation(
+                "List experiments and projects",
+                (
+                    "cursor",
+                    "page_size",
+                    "type",
+                    "id",
+                    "name",
+                    "name_contains",
+                    "reference_dataset_id",
+                    "metadata",
+                    "dataset_version",
+                    "include_stats",
+                    "sort_by",
+                    "sort_order",
+                ),
+            ),
+            "POST v2/sessions": Operation(
+                "Create an experiment or a project",
+                ("upsert",),
+                body={"type": "EXPERIMENT", "name": "assistant-v1", "reference_dataset_id": UID},
+                status=201,
+                also=(200,),
+            ),
+            "GET v2/sessions/{uid}": Operation("Read an experiment", ("include_stats",)),
+            "PATCH v2/sessions/{uid}": Operation(
+                "Change an experiment", body={"description": "second try"}
+            ),
+            "DELETE v2/sessions/{uid}": Operation("Delete an experiment with its runs"),
+            "GET v2/datasets": Operation(
+                "List datasets",
+                ("cursor", "page_size", "id", "name", "name_contains", "data_type", "metadata"),
+            ),
             "POST v2/runs/query": Operation("Find runs; only selected fields", body=SELECTS),
             "GET v2/runs/{uid}": Operation("Read a run", ("project_id", "selects")),
             "GET v2/runs/{uid}/url": Operation(
@@ -132,6 +165,31 @@ OWN = [
             ),
             "GET v2/public/{token}/run/{uid}": Operation(
                 "A run of a shared trace", ("selects",), open=True
+            ),
+        },
+    ),
+    Group(
+        "Items of annotation queues",
+        {
+            "GET platform/annotation-queues/{uid}/items": Operation(
+                "List the runs in a queue", ("status", "item_type", "page_size", "cursor")
+            ),
+            "POST platform/annotation-queues/{uid}/items": Operation(
+                "Put runs into a queue",
+                body={"items": [{"item_type": "RUN", "run_id": UID}]},
+                status=201,
+            ),
+            "GET platform/annotation-queues/{uid}/items/count": Operation(
+                "How many stand in a queue", ("status",)
+            ),
+            "POST platform/annotation-queues/{uid}/items/delete": Operation(
+                "Take items out", body={"item_ids": [UID]}
+            ),
+            "PATCH platform/annotation-queues/{uid}/items/{item_uid}": Operation(
+                "Note a review", body={"last_reviewed_time": TIME}
+            ),
+            "POST platform/annotation-queues/items/{item_uid}/status": Operation(
+                "Say that an item is done", body={"status": "completed"}
             ),
         },
     ),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db.models import QuerySet
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -16,7 +17,7 @@ from experiments.services.deletion import delete_experiment
 from experiments.services.experiments import (
     DEFAULT_NAME,
     create_experiment,
-    ensure_experiments,
+    default_uid,
     update_experiment,
 )
 from tiebreak import access
@@ -28,17 +29,38 @@ from tiebreak.api.shapes import Shape, session_shape, statistics_shape
 
 @api_view(["GET", "POST"])
 def sessions(request: Request) -> Response:
-    return _create(request) if request.method == "POST" else _list(request)
+    return create(request) if request.method == "POST" else _list(request)
 
 
 def _list(request: Request) -> Response:
+    workspace, params = workspace_of(request), Params(request)
+    page = page_of(request, asked_sessions(request), ["-start_time", "-pk"])
+    shapes = with_statistics(page, workspace, params.flag("include_stats"))
+    if not page and not set(request.query_params) - {"limit", "offset", "include_stats"}:
+        shapes = [first_session(workspace)][params.offset : params.offset + params.limit]
+    return Response(shapes)
+
+
+def first_session(workspace: Workspace) -> Shape:
+    """Stands in an empty workspace's list until something is written.
+
+    Until a client has seen one session it asks again for every row that it reads.
+    """
+    uid = default_uid(workspace)
+    row = Experiment(uid=uid, name=DEFAULT_NAME, start_time=workspace.created_at, extra="{}")
+    return session_shape(row, workspace) | {"run_count": 0}
+
+
+def asked_sessions(request: Request) -> QuerySet[Experiment]:
+    """The sessions that a query string asks for."""
     workspace, params = workspace_of(request), Params(request)
     rows = Experiment.objects.filter(workspace=workspace).select_related("dataset")
     conditions: dict[str, Any] = {
         "uid__in": params.uuids("id"),
         "name": params.text("name"),
         "name__icontains": params.text("name_contains"),
-        "dataset__uid__in": params.uuids("reference_dataset"),
+        "dataset__uid__in": params.uuids("reference_dataset")
+        or params.uuids("reference_dataset_id"),
         "metadata__contains": params.object("metadata"),
         "dataset_version": params.moment("dataset_version"),
     }
@@ -46,15 +68,7 @@ def _list(request: Request) -> Response:
     free = params.flag("reference_free")
     if free is not None:
         given["dataset__isnull"] = free
-    if not given:
-        ensure_default(workspace)
-    page = page_of(request, rows.filter(**given), ["-start_time", "-pk"])
-    return Response(with_statistics(page, workspace, params.flag("include_stats")))
-
-
-def ensure_default(workspace: Workspace) -> None:
-    """Until a client has seen one session it asks again for every row that it reads."""
-    ensure_experiments(workspace=workspace, names=[DEFAULT_NAME])
+    return rows.filter(**given)
 
 
 def with_statistics(
@@ -77,7 +91,7 @@ def with_statistics(
     return [shape | extra for shape, extra in zip(shapes, extras, strict=True)]
 
 
-def _create(request: Request) -> Response:
+def create(request: Request) -> Response:
     workspace, body = workspace_of(request), object_body(request)
     name = body.needed_text("name")
     known = Experiment.objects.filter(workspace=workspace, name=name.strip()).first()

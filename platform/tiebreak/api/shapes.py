@@ -76,6 +76,7 @@ def session_shape(experiment: Experiment, workspace: Workspace) -> Shape:
     return {
         "id": experiment.uid,
         "tenant_id": workspace.uid,
+        "type": "PROJECT" if dataset is None else "EXPERIMENT",
         "name": experiment.name,
         "description": experiment.description,
         "start_time": moment(experiment.start_time),

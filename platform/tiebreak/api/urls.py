@@ -22,6 +22,7 @@ from tiebreak.api import (
     files,
     info,
     ingest,
+    queue_items,
     results,
     runs,
     sessions,
@@ -30,6 +31,7 @@ from tiebreak.api import (
     versions,
 )
 from tiebreak.api.v2 import experiment_runs as v2_experiment_runs
+from tiebreak.api.v2 import lists as v2_lists
 from tiebreak.api.v2 import runs as v2_runs
 from tiebreak.api.v2 import threads as v2_threads
 
@@ -103,6 +105,11 @@ PLATFORM: list[tuple[str, View]] = [
     ("datasets/<uid>/examples", examples.dataset_examples),
     ("datasets/<uid>/examples/metadata", versions.example_metadata),
     ("examples/multipart", examples.examples_upsert),
+    ("annotation-queues/items/<item_uid>/status", queue_items.item_status),
+    ("annotation-queues/<uid>/items", queue_items.items),
+    ("annotation-queues/<uid>/items/count", queue_items.items_count),
+    ("annotation-queues/<uid>/items/delete", queue_items.items_delete),
+    ("annotation-queues/<uid>/items/<item_uid>", queue_items.item),
 ]
 
 
@@ -116,6 +123,9 @@ V2: list[tuple[str, View]] = [
     ("threads/query", v2_threads.threads_query),
     ("threads/<thread>/traces", v2_threads.thread_traces),
     ("threads/<thread>/stats", v2_threads.thread_stats),
+    ("sessions", v2_lists.sessions_v2),
+    ("sessions/<uid>", sessions.session),
+    ("datasets", v2_lists.datasets_v2),
     ("datasets/<uid>/experiment-runs", v2_experiment_runs.experiment_runs),
     ("public/<token>/runs/query", v2_runs.public_runs),
     ("public/<token>/run/<uid>", v2_runs.public_run),

@@ -1,10 +1,17 @@
 """Where a walk through a list of version 2 goes on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from experiments.errors import InvalidError
 from tiebreak.api.shapes import Shape
+
+
+def after(cursor: str | None, is_known: Callable[[str], bool]) -> str:
+    """The cursor of an earlier page; what this server never gave is refused, not ignored."""
+    if cursor and not is_known(cursor):
+        raise InvalidError("cursor", "is not one that this server gave")
+    return cursor or ""
 
 
 def start_of(cursor: str | None) -> int:
