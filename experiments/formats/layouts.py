@@ -1,4 +1,4 @@
-"""How a file is laid out: format, encoding, delimiter, quotation mark; guessed, changeable."""
+"""How a file is laid out: format, encoding, delimiter, quotes, sheet; guessed, changeable."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from experiments.formats.delimited import DelimitedSource, separator_line
 from experiments.formats.encodings import LABELS, guess_encoding
 from experiments.formats.json_array import JsonArraySource
 from experiments.formats.json_lines import JsonLinesSource
-from experiments.formats.recognition import HEAD_BYTES
+from experiments.formats.parquet import ParquetSource
+from experiments.formats.recognition import HEAD_BYTES, table_format
 from experiments.formats.rows import Source
+from experiments.formats.workbooks import WorkbookSource
 
-FORMATS = (("csv", "CSV or TSV"), ("jsonl", "JSON Lines"), ("json", "JSON array"))
+TEXT_FORMATS = (("csv", "CSV or TSV"), ("jsonl", "JSON Lines"), ("json", "JSON array"))
+BINARY_FORMATS = (("workbook", "Workbook (Excel, OpenDocument)"), ("parquet", "Parquet"))
+FORMATS = (*TEXT_FORMATS, *BINARY_FORMATS)
 DELIMITERS = (
     (",", "comma ,"),
     (";", "semicolon ;"),
@@ -44,6 +48,11 @@ class Layout:
     encoding: str
     delimiter: str = ","
     quote: str = '"'
+    sheet: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        return self.format in dict(TEXT_FORMATS)
 
     def options(self) -> dict[str, Any]:
         return asdict(self)
@@ -65,6 +74,10 @@ def open_source(path: Path, layout: Layout) -> Source:
         return JsonLinesSource(path, encoding=layout.encoding)
     if layout.format == "json":
         return JsonArraySource(path, encoding=layout.encoding)
+    if layout.format == "workbook":
+        return WorkbookSource(path, sheet=layout.sheet)
+    if layout.format == "parquet":
+        return ParquetSource(path)
     return DelimitedSource(
         path, encoding=layout.encoding, delimiter=layout.delimiter, quote=layout.quote
     )
@@ -75,6 +88,9 @@ def guess_layout(path: Path, *, is_utf8: bool) -> Layout:
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
         whole = not file.read(1)
+    binary = table_format(head)
+    if binary:
+        return Layout(binary, "utf-8")
     encoding = guess_encoding(head, is_utf8=is_utf8)
     return guess_for(head.decode(encoding, "replace").removeprefix("\ufeff"), encoding, whole=whole)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 HEAD_BYTES = 256 * 1024
-ACCEPTED = "Accepted are CSV, TSV, JSON Lines and JSON, also packed by gzip, zstd or ZIP."
+ACCEPTED = (
+    "Accepted are CSV, TSV, JSON Lines, JSON, Excel and Parquet, also packed by gzip, zstd or ZIP."
+)
 
 _ZIPPED = (
     (b"xl/workbook", "an Excel workbook (.xlsx)"),
@@ -15,6 +17,13 @@ _ZIPPED = (
     (b"opendocument.spreadsheet", "an OpenDocument spreadsheet"),
     (b"opendocument", "an OpenDocument file"),
 )
+_TABLES = {
+    "an Excel workbook (.xlsx)": "workbook",
+    "an old Excel workbook (.xls)": "workbook",
+    "an OpenDocument spreadsheet": "workbook",
+    "a Parquet file": "parquet",
+}
+_OLD_WORKBOOK = "Workbook".encode("utf-16-le")
 _BEGINNINGS = (
     (b"PAR1", "a Parquet file"),
     (b"ARROW1", "an Arrow file"),
@@ -53,6 +62,8 @@ def really(head: bytes) -> str | None:
     if head.startswith(b"PK\x03\x04"):
         found = (name for part, name in _ZIPPED if part in head)
         return next(found, "a ZIP archive")
+    if head.startswith(b"\xd0\xcf\x11\xe0") and _OLD_WORKBOOK in head:
+        return "an old Excel workbook (.xls)"
     if head.startswith(b"RIFF"):
         return "a WebP image" if head[8:12] == b"WEBP" else "a sound or video file"
     for beginning, name in _BEGINNINGS:
@@ -62,6 +73,11 @@ def really(head: bytes) -> str | None:
     if markup:
         return "an XML file" if markup[1].lower() == b"?xml" else "a web page (HTML)"
     return "a binary file" if _is_binary(head) else None
+
+
+def table_format(head: bytes) -> str | None:
+    """The format of a table that is no text: `workbook` or `parquet`."""
+    return _TABLES.get(really(head) or "")
 
 
 def _fits(beginning: bytes, head: bytes) -> bool:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from experiments.errors import ConflictError, InvalidError
 from experiments.formats.layouts import Layout, guess_layout
-from experiments.formats.recognition import ACCEPTED, HEAD_BYTES, really
+from experiments.formats.recognition import ACCEPTED, HEAD_BYTES, really, table_format
 from experiments.formats.surveys import survey
 from experiments.models import MAX_NAME, Dataset, Upload
 from experiments.rawjson import storable
@@ -113,10 +113,12 @@ def _recognise(file: ReceivedFile) -> Layout:
     if not head.strip():
         raise InvalidError("file", "The file is empty.")
     kind = really(head)
-    if kind is not None:
+    if kind is not None and table_format(head) is None:
         raise InvalidError("file", f"This is {kind}, whatever its name says. {ACCEPTED}")
     layout = guess_layout(path, is_utf8=file.is_utf8)
     found = survey(path, layout)
+    if found.broken and not layout.is_text:
+        raise InvalidError("file", found.broken)
     if not found.broken and not found.rows and not found.bad:
         if found.columns:
             names = ", ".join(found.columns[:5])

@@ -61,7 +61,8 @@ class Chunk:
 
 def layout_of(upload: Upload) -> Layout:
     options = upload.options
-    return Layout(upload.format, options["encoding"], options["delimiter"], options["quote"])
+    names = ("encoding", "delimiter", "quote", "sheet")
+    return Layout(upload.format, **{name: options[name] for name in names if name in options})
 
 
 def namespace_of(upload: Upload) -> UUID:

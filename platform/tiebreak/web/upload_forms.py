@@ -11,9 +11,17 @@ from django import forms
 from django.http import QueryDict
 
 from experiments.formats.encodings import ENCODINGS
-from experiments.formats.layouts import DELIMITERS, FORMATS, QUOTES, Layout
+from experiments.formats.layouts import (
+    BINARY_FORMATS,
+    DELIMITERS,
+    QUOTES,
+    TEXT_FORMATS,
+    Layout,
+)
+from experiments.formats.workbooks import sheet_names
 from experiments.models import MAX_NAME, Dataset, Upload
 from experiments.services.uploading.columns import KEYED, Column, Role
+from experiments.services.uploading.files import path_of
 from experiments.services.uploading.previewing import Mapped
 from experiments.services.uploading.reading import layout_of
 from tiebreak.accounts.models import Workspace
@@ -81,11 +89,12 @@ class FileForm(TargetForm):
 class LayoutForm(forms.Form):
     """How the file is read; delimiters go by their code, since some are no visible characters."""
 
-    format = forms.ChoiceField(label="Format", choices=FORMATS)
-    encoding = forms.ChoiceField(label="Encoding", choices=ENCODINGS)
+    format = forms.ChoiceField(label="Format", choices=TEXT_FORMATS)
+    encoding = forms.ChoiceField(label="Encoding", choices=ENCODINGS, required=False)
     delimiter = forms.ChoiceField(label="Delimiter", required=False)
     other = forms.CharField(label="Other delimiter", required=False, max_length=1, strip=False)
     quote = forms.ChoiceField(label="Quotation mark", choices=QUOTES, required=False)
+    sheet = forms.ChoiceField(label="Sheet", required=False)
 
     def __init__(self, upload: Upload, data: QueryDict | None = None) -> None:
         layout = layout_of(upload)
@@ -96,24 +105,36 @@ class LayoutForm(forms.Form):
                 "encoding": layout.encoding,
                 "delimiter": str(ord(layout.delimiter)),
                 "quote": layout.quote,
+                "sheet": layout.sheet,
             },
         )
+        if not layout.is_text:
+            self._choices("format").choices = [
+                (name, label) for name, label in BINARY_FORMATS if name == layout.format
+            ]
+        if layout.format == "workbook":
+            names = sheet_names(path_of(upload))
+            self._choices("sheet").choices = [(name, name) for name in names]
         known = [(str(ord(character)), label) for character, label in DELIMITERS]
         if layout.delimiter not in dict(DELIMITERS):
             known.append((str(ord(layout.delimiter)), visible(layout.delimiter)))
-        field = self.fields["delimiter"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = known
+        self._choices("delimiter").choices = known
         self.before = layout
+
+    def _choices(self, name: str) -> forms.ChoiceField:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        return field
 
     def layout(self) -> Layout:
         cleaned = self.cleaned_data
         code = cleaned["delimiter"]
         return Layout(
             cleaned["format"],
-            cleaned["encoding"],
+            cleaned["encoding"] or self.before.encoding,
             cleaned["other"] or (chr(int(code)) if code else self.before.delimiter),
             cleaned["quote"] if "quote" in self.data else self.before.quote,
+            cleaned["sheet"] or self.before.sheet,
         )
 
 
