@@ -116,13 +116,7 @@ def judgments_of(
 
     `meta` gives values of the examples' metadata by key, as texts: 7 is found by "7".
     """
-    rows = Judgment.objects.filter(evaluator=evaluator, judge="")
-    wanted = [one.condition for one in FILTERS if one.key in set(outcomes)]
-    if wanted:
-        condition = wanted[0]
-        for further in wanted[1:]:
-            condition |= further
-        rows = rows.filter(condition)
+    rows = chosen(Judgment.objects.filter(evaluator=evaluator, judge=""), outcomes)
     if split:
         rows = rows.filter(pair__splits__contains=[split])
     for key, value in (meta or {}).items():
@@ -130,6 +124,17 @@ def judgments_of(
     if q:
         rows = rows.filter(_mentions(evaluator.comparison, q))
     return rows
+
+
+def chosen(rows: QuerySet[Judgment], outcomes: Iterable[str]) -> QuerySet[Judgment]:
+    """Those of any of these outcomes; none named: all."""
+    wanted = [one.condition for one in FILTERS if one.key in set(outcomes)]
+    if not wanted:
+        return rows
+    condition = wanted[0]
+    for further in wanted[1:]:
+        condition |= further
+    return rows.filter(condition)
 
 
 def _says(key: str, value: str) -> Q:
@@ -174,15 +179,16 @@ def table_page(
     """A page after or before a row, in the dataset's own order."""
     rows = rows.select_related("pair__revision__payload", "comparison")
     if before:
-        found = list(rows.filter(_beyond(before, "lt")).order_by("-position", "-pk")[: size + 1])
+        found = list(rows.filter(beyond(before, "lt")).order_by("-position", "-pk")[: size + 1])
         return Page(_rows(reversed(found[:size])), len(found) > size, True)
     if after:
-        rows = rows.filter(_beyond(after, "gt"))
+        rows = rows.filter(beyond(after, "gt"))
     found = list(rows.order_by("position", "pk")[: size + 1])
     return Page(_rows(found[:size]), after is not None, len(found) > size)
 
 
-def _beyond(cursor: Cursor, side: str) -> Q:
+def beyond(cursor: Cursor, side: str) -> Q:
+    """Rows after (`gt`) or before (`lt`) a place."""
     return Q(**{f"position__{side}": cursor.position}) | Q(
         **{"position": cursor.position, f"pk__{side}": cursor.judgment_id}
     )
@@ -198,6 +204,12 @@ def find_row(evaluator: ComparisonEvaluator, key: str) -> Row | None:
     rows = Judgment.objects.filter(wanted, evaluator=evaluator, judge="")
     found = _rows(rows.select_related("pair__revision__payload", "comparison")[:1])
     return found[0] if found else None
+
+
+def rows_of(judgment_ids: Sequence[int]) -> list[Row]:
+    """The rows with these judgments, in the dataset's order."""
+    rows = Judgment.objects.filter(pk__in=judgment_ids).order_by("position", "pk")
+    return _rows(rows.select_related("pair__revision__payload", "comparison"))
 
 
 def _rows(judgments: Iterable[Judgment]) -> list[Row]:

@@ -51,11 +51,6 @@ class RowFilters:
         """Whether any row is left out."""
         return bool(self.q or self.split or self.meta or self.outcomes)
 
-    @property
-    def uncounted(self) -> bool:
-        """Whether no stored counts say how many rows there are."""
-        return bool(self.q or self.meta)
-
     def rows(
         self, evaluator: ComparisonEvaluator, *, every_outcome: bool = False
     ) -> QuerySet[Judgment]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from experiments.models import Comparison, ComparisonEvaluator
+from experiments.queries.comparison_search import search_rows
 from experiments.queries.comparison_table import (
     Page,
     bounded_counts,
@@ -85,11 +87,23 @@ def _judged(
     by_split = counts_by_split(evaluator)
     everything = by_split.get("", OutcomeCounts())
     counts, more = by_split.get(choices.split, OutcomeCounts()), False
-    if choices.uncounted:
-        counts, more = bounded_counts(choices.rows(evaluator, every_outcome=True))
-    page = table_page(
-        choices.rows(evaluator), size=choices.size, after=choices.after, before=choices.before
-    )
+    if choices.q:
+        found = search_rows(
+            evaluator,
+            choices.q,
+            replace(choices, q="").rows(evaluator, every_outcome=True),
+            outcomes=choices.outcomes,
+            size=choices.size,
+            after=choices.after,
+            before=choices.before,
+        )
+        page, counts, more = found.page, found.counts, found.more
+    else:
+        if choices.meta:
+            counts, more = bounded_counts(choices.rows(evaluator, every_outcome=True))
+        page = table_page(
+            choices.rows(evaluator), size=choices.size, after=choices.after, before=choices.before
+        )
     return {
         "evaluator": evaluator,
         "order_matters": _sees_order(evaluator),
