@@ -54,11 +54,17 @@ def made(model: type[Row], values: Sequence[Any]) -> Row:
     return model.from_db("default", [f.attname for f in model._meta.concrete_fields], values)
 
 
-def write_rows(statement: str, rows: Iterable[Sequence[Any]]) -> list[tuple[Any, ...]]:
-    """Run a statement over rows, as one array per column; PostgreSQL takes them in this order."""
+def write_rows(
+    statement: str, rows: Iterable[Sequence[Any]], shared: Sequence[Any] = ()
+) -> list[tuple[Any, ...]]:
+    """Run a statement over rows, as one array per column; PostgreSQL takes them in this order.
+
+    `shared` are parameters behind the arrays, the same for all rows.
+    """
     found: list[tuple[Any, ...]] = []
     for part in _portions(rows):
-        found += fetch(statement, [array(column) for column in zip(*part, strict=True)])
+        arrays = [array(column) for column in zip(*part, strict=True)]
+        found += fetch(statement, [*arrays, *shared])
     return found
 
 

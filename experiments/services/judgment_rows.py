@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 from django.utils import timezone
 
 from experiments.columns import array, fetch, write_rows
-from experiments.models import Comparison, Feedback, Judgment
+from experiments.models import Comparison, Judgment
 from experiments.rawjson import dumps, storable
 from experiments.verdicts import GameResult, Verdict
 
@@ -153,34 +153,41 @@ def write_scores(rows: Sequence[Judgment], by_id: dict[int, Decided]) -> None:
     )
 
 
+# The texts that are the same for all rows travel once.
+_TELL = """
+INSERT INTO experiments_feedback
+    (workspace_id, key, comparison_uid, source_type, source, is_error, created_at, modified_at,
+     uid, run_uid, experiment_id, score, score_text, comment, group_uid)
+SELECT $8::bigint, $9::text, $10::uuid, 'model', '{"type":"model"}', false, now(), now(), given.*
+FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::double precision[], $5::text[], $6::json[],
+            $7::uuid[]) AS given
+ON CONFLICT (workspace_id, uid) DO UPDATE
+SET score = excluded.score, score_text = excluded.score_text, comment = excluded.comment,
+    modified_at = excluded.modified_at
+"""
+
+
 def write_feedback(
     comparison: Comparison, rows: Sequence[Judgment], by_id: dict[int, Decided]
 ) -> None:
     """The same scores as feedback on the runs, where scripts look for them."""
     experiments = dict(comparison.sides.values_list("position", "experiment_id"))
-    moment = timezone.now()
-    Feedback.objects.bulk_create(
-        [
-            Feedback(
-                workspace_id=comparison.workspace_id,
-                uid=uuid5(FEEDBACK_SPACE, f"{row.pk}:{run}"),
-                run_uid=run,
-                experiment_id=experiments[row.pair.run_uids.index(run)],
-                key=row.evaluator.key,
-                score=score,
-                score_text=repr(score),
-                comment=dumps(row.reason) if row.reason else None,
-                source_type="model",
-                source='{"type":"model"}',
-                comparison_uid=comparison.uid,
-                group_uid=uuid5(FEEDBACK_SPACE, str(row.pk)),
-                created_at=moment,
-                modified_at=moment,
+    keys = dict(comparison.evaluators.values_list("pk", "key"))
+    told: dict[int, list[tuple[Any, ...]]] = {}
+    for row in rows:
+        group = uuid5(FEEDBACK_SPACE, str(row.pk))
+        comment = dumps(row.reason) if row.reason else None
+        told.setdefault(row.evaluator_id, []).extend(
+            (
+                uuid5(FEEDBACK_SPACE, f"{row.pk}:{run}"),
+                run,
+                experiments[row.pair.run_uids.index(run)],
+                score,
+                repr(score),
+                comment,
+                group,
             )
-            for row in rows
             for run, score in by_id[row.pk].verdict.scores.items()
-        ],
-        update_conflicts=True,
-        unique_fields=["workspace", "uid"],
-        update_fields=["score", "score_text", "comment", "modified_at"],
-    )
+        )
+    for evaluator, given in told.items():
+        write_rows(_TELL, given, [comparison.workspace_id, keys[evaluator], comparison.uid])

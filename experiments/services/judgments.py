@@ -29,7 +29,7 @@ def record_judgments(
     rows = list(
         Judgment.objects.select_for_update(of=("self",))
         .filter(comparison=comparison, pk__in=by_id)
-        .select_related("pair", *(["evaluator"] if with_feedback else []))
+        .select_related("pair")
         .order_by("pk")
     )
     count_changes(rows, {row.pk: by_id[row.pk].verdict for row in rows})

@@ -19,11 +19,11 @@ from evaluators.errors import (
     UnreadableReply,
 )
 from evaluators.kinds import Kind
+from experiments.columns import array, fetch
 from experiments.models import (
     Comparison,
     Evaluation,
     ExampleRevision,
-    Judgment,
     Order,
     Run,
 )
@@ -86,19 +86,48 @@ def pair_work(
     comparison: Comparison, kind: Kind, evaluator: Any, items: Sequence[Claimed]
 ) -> list[Work]:
     """Load the pairs behind claimed judgments and decide the order they are shown in."""
-    judgments = {
-        row.pk: row
-        for row in Judgment.objects.filter(
-            comparison=comparison, pk__in=[item.target for item in items]
-        ).select_related("pair__revision__payload")
-    }
-    outputs = _outputs(comparison.workspace_id, judgments.values())
-    spent = spent_samples(judgments)
+    shown = _shown(comparison, [item.target for item in items])
+    spent = spent_samples(shown)
     return [
-        _pair_work(comparison, kind, evaluator, item, judgments[item.target], outputs, spent)
+        _pair_work(comparison, kind, evaluator, item, shown[item.target], spent)
         for item in items
-        if item.target in judgments
+        if item.target in shown
     ]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A pair as a judge may see it: two runs with their outputs, input and reference as text."""
+
+    example_uid: UUID
+    repetition: int
+    runs: list[UUID]
+    outputs: list[str | None]
+    input: str | None
+    reference: str | None
+
+
+_SHOWN = """
+SELECT judgment.id, pair.example_uid, pair.repetition, pair.run_uids[:2],
+       (SELECT array_agg(payload.outputs::text ORDER BY side.place)
+        FROM unnest(pair.run_uids[:2]) WITH ORDINALITY AS side(uid, place)
+        LEFT JOIN experiments_run run ON run.workspace_id = $1 AND run.uid = side.uid
+        LEFT JOIN experiments_runpayload payload ON payload.run_id = run.id),
+       example.inputs::text, example.outputs::text
+FROM experiments_judgment judgment
+JOIN experiments_pair pair ON pair.id = judgment.pair_id
+LEFT JOIN experiments_examplepayload example ON example.revision_id = pair.revision_id
+WHERE judgment.id = ANY($2::bigint[]) AND judgment.comparison_id = $3
+"""
+
+
+def _shown(comparison: Comparison, judgment_ids: Sequence[int]) -> dict[int, Shown]:
+    """What claimed judgments are about, by their keys; what was deleted meanwhile is absent."""
+    given = [comparison.workspace_id, array(judgment_ids), comparison.pk]
+    return {
+        pk: Shown(example, repetition, runs, [*map(text_of, outputs)], text_of(i), text_of(ref))
+        for pk, example, repetition, runs, outputs, i, ref in fetch(_SHOWN, given)
+    }
 
 
 def _pair_work(
@@ -106,30 +135,26 @@ def _pair_work(
     kind: Kind,
     evaluator: Any,
     item: Claimed,
-    judgment: Judgment,
-    outputs: dict[UUID, str | None],
+    pair: Shown,
     spent: Mapping[tuple[int, int], Sequence[bool]],
 ) -> Work:
-    pair = judgment.pair
-    payload = pair.revision.payload if pair.revision else None
-    runs = [run for run in pair.run_uids[:2] if run]
     orders = orders_of(comparison, kind, f"{pair.example_uid}{pair.repetition}")
     return Work(
         item=item,
         orders=orders,
-        runs=runs,
+        runs=pair.runs,
         samples=[
-            next_sample(pair.repetition, spent.get((judgment.pk, number), ()))
+            next_sample(pair.repetition, spent.get((item.target, number), ()))
             for number in range(len(orders))
         ],
         questions=[
             questions_for(
                 kind,
                 evaluator,
-                prediction=outputs.get(runs[first]),
-                prediction_b=outputs.get(runs[second]),
-                input=text_of(payload.inputs) if payload else None,
-                reference=text_of(payload.outputs) if payload else None,
+                prediction=pair.outputs[first],
+                prediction_b=pair.outputs[second],
+                input=pair.input,
+                reference=pair.reference,
             )
             for first, second in orders
         ],
@@ -144,12 +169,6 @@ def orders_of(comparison: Comparison, kind: Kind, name: str) -> list[tuple[int, 
         return [(0, 1), (1, 0)]
     coin = hashlib.sha256(f"{comparison.seed}:{name}".encode()).digest()[0] & 1
     return [(coin, 1 - coin)]
-
-
-def _outputs(workspace_id: int, judgments: Iterable[Judgment]) -> dict[UUID, str | None]:
-    uids = {uid for judgment in judgments for uid in judgment.pair.run_uids if uid}
-    rows = Run.objects.filter(workspace=workspace_id, uid__in=uids)
-    return {uid: text_of(text) for uid, text in rows.values_list("uid", "payload__outputs")}
 
 
 def record_pairs(comparison: Comparison, finished: Sequence[tuple[Work, Sequence[Answer]]]) -> None:
