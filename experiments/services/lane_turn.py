@@ -1,4 +1,4 @@
-"""One turn of a lane: claim, ask, store, decide, for at most twenty seconds.
+"""One turn of a lane: claim, ask, store, decide, for twenty seconds or until others need room.
 
 Models are asked concurrently; plain functions are run in batches. The lane's width bounds calls in
 flight. A turn keeps its own database thread, because Django's connections belong to threads.
@@ -36,6 +36,8 @@ from experiments.services.subjects import Answer, Work
 log = logging.getLogger(__name__)
 
 TURN_SECONDS = 20.0
+# Ending a turn costs the time of a call, for no slot is filled again: not done without need.
+LONGEST_TURN_SECONDS = 120.0
 HEARTBEAT_SECONDS = 1.0
 LEASE_MARGIN_SECONDS = 15.0
 GRACE_SECONDS = 8.0
@@ -127,8 +129,13 @@ class Turn:
             task.cancel()
 
     async def _claim_until_done(self) -> None:
-        deadline = time.monotonic() + TURN_SECONDS
-        while self.may_ask and time.monotonic() < deadline and not self.stopping.is_set():
+        ends_at = time.monotonic() + LONGEST_TURN_SECONDS
+        pause_at = time.monotonic() + TURN_SECONDS
+        while self.may_ask and time.monotonic() < ends_at and not self.stopping.is_set():
+            if time.monotonic() > pause_at:
+                if await self.database.run(lanes.others_wait):
+                    return
+                pause_at = time.monotonic() + TURN_SECONDS
             wanted = self._wanted()
             claimed = await self.database.run(lanes.claim, self.lane, wanted) if wanted else []
             if claimed:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from experiments.models import Job, Lane, QueueItem
 
 LANE_WIDTH = 64
+WAITS_LONG_SECONDS = 2
 CLAIM = """
 UPDATE experiments_queueitem SET lane_token = %(token)s
 WHERE id IN (
@@ -115,6 +116,13 @@ def put_back(lane: Lane, item_ids: Sequence[int], *, delay: float, failed: bool)
         not_before=timezone.now() + timedelta(seconds=delay),
         attempts=F("attempts") + int(failed),
     )
+
+
+def others_wait() -> bool:
+    """Whether a lane has waited for a worker's thread for a while."""
+    late = timezone.now() - timedelta(seconds=WAITS_LONG_SECONDS)
+    waiting = Lane.objects.filter(state=Lane.State.QUEUED, changed_at__lt=late)
+    return waiting.filter(job__state=Job.State.RUNNING).exists()
 
 
 def next_due(lane: Lane) -> datetime | None:
