@@ -76,7 +76,7 @@ class ApiKey(models.Model):
     digest = models.BinaryField(max_length=32, unique=True)
     hint = models.CharField(max_length=16)
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="api_keys"
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="api_keys"
     )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(null=True, blank=True)

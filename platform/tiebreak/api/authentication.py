@@ -12,7 +12,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from experiments.columns import columns_of, fetch, made
-from tiebreak.accounts.models import ApiKey, Role, Workspace
+from tiebreak.accounts.models import ApiKey, Role, User, Workspace
 
 NOTE_USE_EVERY = timedelta(minutes=1)
 
@@ -52,7 +52,8 @@ def _find(digest: bytes) -> ApiKey | None:
 _FIND = (
     f"SELECT {columns_of(ApiKey, 'k')}, {columns_of(Workspace, 'w')} "  # noqa: S608
     f"FROM {ApiKey._meta.db_table} k JOIN {Workspace._meta.db_table} w ON w.id = k.workspace_id "
-    "WHERE k.digest = $1"
+    f"LEFT JOIN {User._meta.db_table} u ON u.id = k.created_by_id "
+    "WHERE k.digest = $1 AND (u.id IS NULL OR u.is_active)"
 )
 
 
