@@ -48,6 +48,7 @@ TABLES = (
     Table(models.DatasetVersion, "dataset__workspace"),
     Table(models.DatasetTag, "dataset__workspace"),
     Table(models.Upload),
+    Table(models.SavedMapping),
     Table(models.Experiment),
     Table(models.Run),
     Table(models.RunPayload, "run__workspace"),

@@ -29,6 +29,7 @@ from experiments.models.datasets import (
     Example,
     ExamplePayload,
     ExampleRevision,
+    SavedMapping,
     Upload,
 )
 from experiments.models.evaluators import Evaluator, Pace, Provider
@@ -77,6 +78,7 @@ __all__ = [
     "Race",
     "Run",
     "RunPayload",
+    "SavedMapping",
     "SharedLink",
     "Upload",
     "WorkerSign",

@@ -239,3 +239,18 @@ class Upload(WorkspaceRow):
 
     def __str__(self) -> str:
         return self.filename
+
+
+class SavedMapping(WorkspaceRow):
+    """What becomes of the columns of a file; offered again when the same columns come."""
+
+    signature = models.CharField(max_length=64, help_text="SHA-256 of the names of the columns")
+    mapping = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workspace", "signature"], name="mapping_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.signature

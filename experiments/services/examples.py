@@ -108,7 +108,7 @@ def insert_examples(
     uids = [
         example.uid or fresh for example, fresh in zip(examples, uuid7s(len(examples)), strict=True)
     ]
-    states = [_State.of(example) for example in examples]
+    states = [State.of(example) for example in examples]
     blocks = [
         example_block(
             dataset,
@@ -149,13 +149,13 @@ def update_examples(
         standing = _standing(dataset, by_uid)
         files = files_of_revisions([row.pk for row in standing])
         states = [
-            (row.example_id, _State.changed(row, by_uid[row.example.uid], files.get(row.pk, [])))
+            (row.example_id, State.changed(row, by_uid[row.example.uid], files.get(row.pk, [])))
             for row in standing
         ]
         for _, state in states:
             check_against(dataset, state.inputs, state.outputs)
-        _close([row.pk for row in standing], version.moment)
-        _write_revisions(dataset, states, version.moment)
+        close([row.pk for row in standing], version.moment)
+        write_revisions(dataset, states, version.moment)
         version.changed += len(states)
     return Written(version.moment, list(by_uid))
 
@@ -169,7 +169,7 @@ def delete_examples(
     """
     with new_version(dataset, author=author) as version:
         standing = _standing(dataset, uids)
-        _close([row.pk for row in standing], version.moment)
+        close([row.pk for row in standing], version.moment)
         version.removed += len(standing)
         take_out_examples(dataset, uids)
     return Written(version.moment, list(uids))
@@ -184,7 +184,7 @@ def erase_examples(*, dataset: Dataset, uids: Sequence[UUID]) -> Written:
 
 
 @dataclass(frozen=True)
-class _State:
+class State:
     """The content of a revision."""
 
     inputs: str
@@ -194,7 +194,7 @@ class _State:
     files: Sequence[KeptFile]
 
     @classmethod
-    def of(cls, example: NewExample) -> _State:
+    def of(cls, example: NewExample) -> State:
         metadata, named = split_off(example.metadata)
         splits = list(example.splits) or named or [DEFAULT_SPLIT]
         return cls(example.inputs, example.outputs, metadata, splits, example.files)
@@ -202,7 +202,7 @@ class _State:
     @classmethod
     def changed(
         cls, row: ExampleRevision, change: ExampleChange, files: Sequence[KeptFile]
-    ) -> _State:
+    ) -> State:
         metadata, named = split_off(change.metadata)
         splits = list(change.splits) if change.splits is not None else named or row.splits
         return cls(
@@ -211,6 +211,16 @@ class _State:
             row.payload.metadata if change.metadata is None else metadata,
             splits or [DEFAULT_SPLIT],
             _kept(files, change),
+        )
+
+    def says_what(self, row: ExampleRevision) -> bool:
+        """Whether a revision says the same already."""
+        payload = row.payload
+        return (self.inputs, self.outputs, self.metadata, self.splits) == (
+            payload.inputs,
+            payload.outputs,
+            payload.metadata,
+            row.splits,
         )
 
     def row(self, pk: int, example_id: int, *, later: bool = False) -> RevisionRow:
@@ -273,20 +283,22 @@ def _standing(dataset: Dataset, uids: object) -> list[ExampleRevision]:
     return rows
 
 
-def _close(revision_ids: list[int], moment: datetime) -> None:
+def close(revision_ids: list[int], moment: datetime) -> None:
+    """End revisions at a moment."""
     ExampleRevision.objects.filter(pk__in=revision_ids).update(valid_to=moment)
 
 
-def _write_revisions(
-    dataset: Dataset, states: Sequence[tuple[int, _State]], moment: datetime
+def write_revisions(
+    dataset: Dataset, states: Sequence[tuple[int, State]], moment: datetime
 ) -> None:
+    """Write what examples say from a moment on."""
     ids = reserve_ids(ExampleRevision, len(states))
     rows = [state.row(pk, example_id) for pk, (example_id, state) in zip(ids, states, strict=True)]
     write_blocks(revision_blocks(dataset, moment, rows))
     _attach(dataset, ids, [state for _, state in states])
 
 
-def _attach(dataset: Dataset, ids: Sequence[int], states: Sequence[_State]) -> None:
+def _attach(dataset: Dataset, ids: Sequence[int], states: Sequence[State]) -> None:
     files = {pk: state.files for pk, state in zip(ids, states, strict=True) if state.files}
     if files:
         attach_to_revisions(dataset.workspace_id, files)

@@ -18,7 +18,7 @@ from experiments.models import MAX_NAME, Dataset, Upload
 from experiments.rawjson import storable
 from experiments.services.datasets import clean_name
 from experiments.services.uploading.checking import check_file
-from experiments.services.uploading.columns import Column, guess_columns, pack, unpack
+from experiments.services.uploading.columns import Column, Role, guess_columns, pack, unpack
 from experiments.services.uploading.files import (
     ReceivedFile,
     path_of,
@@ -32,6 +32,7 @@ from tiebreak.accounts.models import User, Workspace
 
 OPEN = (Upload.State.MAPPING, Upload.State.FAILED)
 POLICIES = ("stop", "skip")
+WRITES = ("append", "upsert", "replace")
 KEPT_FOR = timedelta(days=7)
 HINT_SECONDS = 10
 
@@ -160,9 +161,24 @@ def set_layout(upload: Upload, layout: Layout) -> Upload:
     return upload
 
 
-def set_mapping(upload: Upload, columns: Sequence[Column]) -> Upload:
-    """Keep what becomes of each column."""
-    return _save(upload, mapping=pack(columns), options=_unchecked(upload), problems=[])
+def set_mapping(
+    upload: Upload,
+    columns: Sequence[Column],
+    *,
+    write: str = "append",
+    distinct: bool = False,
+) -> Upload:
+    """Keep what becomes of each column, and what the rows do to those that are there.
+
+    They are added (`append`), change those of the same id (`upsert`), or take the place of all
+    (`replace`). `distinct` leaves out rows that say what another says.
+    """
+    if write not in WRITES:
+        raise InvalidError("write", f"must be one of {', '.join(WRITES)}")
+    if write == "upsert" and all(column.role != Role.ID for column in columns):
+        raise InvalidError("write", "Choose the column that is the example id.")
+    options = _unchecked(upload) | {"write": write, "distinct": distinct}
+    return _save(upload, mapping=pack(columns), options=options, problems=[])
 
 
 def check_upload(upload: Upload) -> Upload:

@@ -15,6 +15,7 @@ from django.utils import timezone
 from experiments.errors import ConflictError, InvalidError
 from experiments.formats.surveys import Survey
 from experiments.models import Dataset, DatasetVersion, Example, Upload
+from experiments.services import upserts
 from experiments.services.datasets import create_dataset
 from experiments.services.examples import insert_examples
 from experiments.services.uploading import storing
@@ -106,7 +107,7 @@ def test_an_unexpected_error_fails_it_and_stores_nothing(
         raise ZeroDivisionError
 
     upload = queued(workspace)
-    monkeypatch.setattr(storing, "insert_examples", explode)
+    monkeypatch.setattr(upserts, "insert_examples", explode)
     store_upload(upload.pk, threading.Event())
     assert state_of(upload) == Upload.State.FAILED
     assert "ZeroDivisionError" in upload.error
@@ -133,7 +134,7 @@ def test_discarding_while_it_runs_stores_nothing(
         other.join()
         return insert(*arguments)
 
-    monkeypatch.setattr(storing, "insert_examples", discarded_meanwhile)
+    monkeypatch.setattr(upserts, "insert_examples", discarded_meanwhile)
     store_upload(upload.pk, threading.Event())
     assert not Example.objects.exists()
     assert not Upload.objects.exists()

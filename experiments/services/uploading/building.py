@@ -59,6 +59,7 @@ class RowBuilder:
     ) -> None:
         self.is_json, self.namespace, self.dataset = is_json, namespace, dataset
         self.known = {column.name for column in columns}
+        self.nested = [column for column in columns if column.path]
         self.later_keys: dict[str, int] = {}
         self.scanner = Scanner()
         self.inputs = self._fields(columns, Role.INPUT)
@@ -67,8 +68,12 @@ class RowBuilder:
         self.splits = [column for column in columns if column.role == Role.SPLIT]
         self.id = next((column for column in columns if column.role == Role.ID), None)
         # Texts under keys of their own are most of what comes, and need no looking into.
-        self.plain = not is_json and not any(
-            column.parse or not column.key for column in columns if column.role in KEYED
+        self.plain = (
+            not is_json
+            and not self.nested
+            and not any(
+                column.parse or not column.key for column in columns if column.role in KEYED
+            )
         )
         schemas = (dataset.inputs_schema, dataset.outputs_schema) if dataset else ()
         self.has_schema = any(schemas)
@@ -79,6 +84,8 @@ class RowBuilder:
 
     def build(self, row: Row) -> NewExample:
         """The example; raises RowError."""
+        if self.nested:
+            row = Row(row.line, {**row.cells, **self._nested(row.cells)})
         uid, id_part = self._id(row.cells)
         if self.plain:
             return self._plain_example(row.cells, uid, id_part)
@@ -90,6 +97,18 @@ class RowBuilder:
         _check_metadata(metadata)
         self._check_schemas(inputs, outputs)
         return NewExample(inputs, outputs, metadata, self._splits(row.cells), uid)
+
+    def _nested(self, cells: Mapping[str, str]) -> dict[str, str]:
+        """The values at the paths; what is not there has no cell."""
+        found = {}
+        for column in self.nested:
+            text = cells.get(column.path[0])
+            for step in column.path[1:]:
+                inside = text is not None and text.startswith("{")
+                text = self.scanner.members(text)[0].get(step) if inside and text else None
+            if text is not None:
+                found[column.name] = text
+        return found
 
     def _plain_example(
         self, cells: Mapping[str, str], uid: UUID | None, id_part: list[str]

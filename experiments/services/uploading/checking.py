@@ -7,9 +7,16 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from experiments.formats.rows import BrokenFile
-from experiments.models import Upload
+from experiments.models import Example, Upload
 from experiments.rawjson import storable
-from experiments.services.uploading.reading import MAX_PROBLEMS, IdCheck, Problem, UploadReader
+from experiments.services.uploading.reading import (
+    MAX_PROBLEMS,
+    Chunk,
+    ContentCheck,
+    IdCheck,
+    Problem,
+    UploadReader,
+)
 
 CHECK_SECONDS = 6.0
 MAX_LATER_KEYS = 20
@@ -22,6 +29,8 @@ class Report:
     good: int = 0
     bad: int = 0
     blank: int = 0
+    changes: int = 0
+    repeated: int = 0
     whole: bool = False
     broken: str = ""
     later_keys: list[dict[str, Any]] = field(default_factory=list)
@@ -42,7 +51,8 @@ def check_file(
     until = time.monotonic() + seconds
     try:
         with UploadReader(upload) as reader:
-            report.whole = _count(reader, IdCheck(upload), report, problems, until)
+            checks = IdCheck(upload), ContentCheck(upload, counts=True)
+            report.whole = _count(reader, *checks, report, problems, until)
             report.blank = reader.source.blank
             report.later_keys = _later(reader.builder.later_keys)
     except BrokenFile as error:
@@ -51,16 +61,28 @@ def check_file(
 
 
 def _count(
-    reader: UploadReader, ids: IdCheck, report: Report, problems: list[Problem], until: float
+    reader: UploadReader,
+    ids: IdCheck,
+    contents: ContentCheck,
+    report: Report,
+    problems: list[Problem],
+    until: float,
 ) -> bool:
     for chunk in reader.chunks():
         ids.sift(chunk)
+        report.repeated += contents.sift(chunk)
+        report.changes += _known(ids.upload, chunk) if ids.may_change else 0
         report.good += len(chunk.examples)
         report.bad += len(chunk.problems)
         problems += chunk.problems[: MAX_PROBLEMS - len(problems)]
         if time.monotonic() > until:
             return False
     return True
+
+
+def _known(upload: Upload, chunk: Chunk) -> int:
+    uids = [example.uid for example in chunk.examples if example.uid]
+    return Example.objects.filter(dataset=upload.dataset_id, uid__in=uids).count()
 
 
 def _later(keys: dict[str, int]) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any
 from django.db.models import TextChoices
 
 from experiments.formats.surveys import Survey
+from experiments.rawjson import loads
 
 
 class Role(TextChoices):
@@ -24,6 +25,8 @@ class Role(TextChoices):
 
 KEYED = {Role.INPUT, Role.OUTPUT, Role.METADATA, Role.ID}
 MAX_KEY = 400
+MAX_PATH = 10
+MAX_PATHS = 100
 _NAMES = {
     Role.INPUT: (
         "question input inputs prompt query instruction text user message messages "
@@ -45,12 +48,16 @@ _WHOLE = {"input", "inputs", "output", "outputs", "reference_outputs", "expected
 
 @dataclass(frozen=True)
 class Column:
-    """One column; an empty key takes the members of an object instead of the object."""
+    """One column; an empty key takes the members of an object instead of the object.
+
+    With a `path` it is a value inside a column: the column's name, then key after key.
+    """
 
     name: str
     role: str
     key: str
     parse: bool = False
+    path: tuple[str, ...] = ()
 
 
 def pack(columns: Sequence[Column]) -> dict[str, Any]:
@@ -59,7 +66,13 @@ def pack(columns: Sequence[Column]) -> dict[str, Any]:
 
 
 def unpack(stored: Mapping[str, Any]) -> list[Column]:
-    return [Column(**column) for column in json.loads(stored.get("columns", "[]"))]
+    columns = json.loads(stored.get("columns", "[]"))
+    return [Column(**column | {"path": tuple(column.get("path", ()))}) for column in columns]
+
+
+def nested(path: Sequence[str]) -> Column:
+    """The column of a value inside another column, an input at first."""
+    return Column(".".join(path), Role.INPUT, path[-1], path=tuple(path))
 
 
 def guess_columns(survey: Survey, kept: Sequence[Column] = ()) -> list[Column]:
@@ -69,6 +82,7 @@ def guess_columns(survey: Survey, kept: Sequence[Column] = ()) -> list[Column]:
     for name in survey.columns:
         has_id = any(column.role == Role.ID for column in columns)
         columns.append(chosen.get(name) or _guess(name, survey, has_id=has_id))
+    columns += [column for column in kept if column.path and column.path[0] in survey.columns]
     if not kept and all(column.role != Role.INPUT for column in columns):
         return _with_an_input(columns)
     return columns
@@ -125,6 +139,8 @@ def mapping_problems(columns: Sequence[Column], *, is_json: bool) -> dict[int, s
 
 
 def _problem(column: Column, is_json: bool) -> str:
+    if len(column.path) == 1 or len(column.path) > MAX_PATH:
+        return f"A path has two to {MAX_PATH} steps."
     if column.role not in Role.values:
         return "This role is not known."
     if len(column.key) > MAX_KEY:
@@ -136,3 +152,21 @@ def _problem(column: Column, is_json: bool) -> str:
     if is_json or column.parse:
         return ""
     return "Give a key. Only cells that are JSON objects can do without."
+
+
+def paths_in(survey: Survey) -> list[tuple[str, ...]]:
+    """The places inside objects of the first rows, such as `inputs.user.name`."""
+    found: dict[tuple[str, ...], None] = {}
+    for name in survey.columns if survey.is_json else ():
+        for text in survey.samples(name)[:20]:
+            if text.startswith("{"):
+                _note_paths(loads(text), (name,), found)
+    return list(found)[:MAX_PATHS]
+
+
+def _note_paths(value: Any, path: tuple[str, ...], found: dict[tuple[str, ...], None]) -> None:
+    if not isinstance(value, dict) or len(path) >= MAX_PATH or len(found) >= MAX_PATHS:
+        return
+    for key, item in value.items():
+        found[*path, key] = None
+        _note_paths(item, (*path, key), found)

@@ -13,6 +13,7 @@ from experiments.services.uploading.building import RowBuilder, RowError
 from experiments.services.uploading.columns import Column, guess_columns, unpack
 from experiments.services.uploading.files import path_of
 from experiments.services.uploading.reading import layout_of, namespace_of
+from experiments.services.uploading.remembering import saved_mapping
 
 PREVIEW_ROWS = 5
 
@@ -45,7 +46,8 @@ def survey_of(upload: Upload) -> Survey:
 def mapped(upload: Upload) -> Mapped:
     """The columns of the file with the roles chosen so far; guessed where nothing was chosen."""
     found = survey_of(upload)
-    return Mapped(found, guess_columns(found, unpack(upload.mapping)))
+    kept = unpack(upload.mapping or saved_mapping(upload.workspace_id, found.columns))
+    return Mapped(found, guess_columns(found, kept))
 
 
 def preview(upload: Upload, given: Mapped) -> list[PreviewRow]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import blake2b
 from itertools import islice
 from typing import Any
 from uuid import UUID
 
 from experiments.formats.layouts import Layout, open_source
 from experiments.formats.rows import BadRow, Row, Source
-from experiments.models import Example, Upload
+from experiments.models import Example, ExamplePayload, Upload
 from experiments.rawjson import storable
 from experiments.services.examples import NewExample
 from experiments.services.uploading.building import RowBuilder, RowError
@@ -117,12 +118,16 @@ class IdCheck:
     """Finds ids that stand twice in the file or exist already.
 
     While rows are being stored the database knows the earlier lines: they have its `moment`.
-    Before that, `seen` remembers them.
+    Before that, and when rows may change others, `seen` remembers them.
     """
 
     upload: Upload
     moment: datetime | None = None
     seen: set[int] = field(default_factory=set)
+
+    @property
+    def may_change(self) -> bool:
+        return bool(self.upload.options.get("write", "append") != "append")
 
     def sift(self, chunk: Chunk) -> None:
         """Turn the examples whose id is taken into problems."""
@@ -140,12 +145,14 @@ class IdCheck:
             else:
                 chunk.examples.append(example)
                 chunk.lines.append(line)
-        if self.moment is None:
+        if self.moment is None or self.may_change:
             self.seen.update(uid.int for uid in here)
         chunk.problems.sort(key=lambda problem: problem.line)
 
     def _taken(self, uids: Sequence[UUID]) -> dict[UUID, datetime]:
         rows = Example.objects.filter(workspace=self.upload.workspace_id, uid__in=uids)
+        if self.may_change:
+            rows = rows.exclude(dataset=self.upload.dataset_id)
         return dict(rows.values_list("uid", "created_at"))
 
     def _reason(self, uid: UUID, taken: dict[UUID, datetime], here: set[UUID]) -> str:
@@ -153,10 +160,62 @@ class IdCheck:
         if ours or uid in here or uid.int in self.seen:
             return "this id stands in an earlier line"
         if uid in taken:
-            return "an example with this id exists already"
+            where = " in another dataset" if self.may_change else ""
+            return f"an example with this id exists already{where}"
         here.add(uid)
         return ""
 
     def _column(self) -> str:
         columns = unpack(self.upload.mapping)
         return next((column.name for column in columns if column.role == "id"), "")
+
+
+@dataclass
+class ContentCheck:
+    """Finds rows that say what another row of the file or of the dataset says.
+
+    Rows with an id of their own are told apart by it. Eight bytes of a hash stand for a row.
+    """
+
+    upload: Upload
+    counts: bool = False
+    seen: set[int] = field(default_factory=set)
+    _begun: bool = False
+
+    def sift(self, chunk: Chunk) -> int:
+        """How many repeat another; they are left out if the upload says so."""
+        leaves_out = bool(self.upload.options.get("distinct"))
+        if not (leaves_out or self.counts):
+            return 0
+        self._begin()
+        kept = [not self._repeats(example) for example in chunk.examples]
+        if leaves_out:
+            chunk.lines = [line for line, keep in zip(chunk.lines, kept, strict=True) if keep]
+            chunk.examples = [one for one, keep in zip(chunk.examples, kept, strict=True) if keep]
+        return kept.count(False)
+
+    def _begin(self) -> None:
+        if self._begun or self.upload.dataset is None:
+            return
+        self._begun = True
+        if self.upload.options.get("write", "append") == "replace":
+            return
+        rows = ExamplePayload.objects.filter(
+            revision__dataset=self.upload.dataset, revision__valid_to=None
+        ).values_list("inputs", "outputs")
+        self.seen.update(content_hash(*row) for row in rows.iterator(chunk_size=CHUNK_ROWS))
+
+    def _repeats(self, example: NewExample) -> bool:
+        if example.uid is not None:
+            return False
+        found = content_hash(example.inputs, example.outputs)
+        if found in self.seen:
+            return True
+        self.seen.add(found)
+        return False
+
+
+def content_hash(inputs: str, outputs: str | None) -> int:
+    """Eight bytes that stand for what an example says."""
+    text = f"{inputs}\x1f{outputs}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big")

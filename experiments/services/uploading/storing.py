@@ -18,15 +18,17 @@ from experiments.formats.rows import BrokenFile
 from experiments.models import Dataset, Upload
 from experiments.services.datasets import create_dataset
 from experiments.services.example_rows import Writer
-from experiments.services.examples import insert_examples
+from experiments.services.uploading.columns import Role, unpack
 from experiments.services.uploading.files import remove_file
 from experiments.services.uploading.progress import Progress, Withdrawn
 from experiments.services.uploading.reading import (
     MAX_PROBLEMS,
+    ContentCheck,
     IdCheck,
     Problem,
     UploadReader,
 )
+from experiments.services.upserts import Upserter
 from experiments.services.versions import Change, new_version
 
 log = logging.getLogger(__name__)
@@ -57,6 +59,10 @@ class Stored:
     rows: int = 0
     skipped: int = 0
     blank: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    repeated: int = 0
     as_of: datetime | None = None
     dataset: Dataset | None = None
 
@@ -135,7 +141,8 @@ def _store(upload: Upload, stopping: threading.Event, problems: list[Problem]) -
         note = f"Upload of {upload.filename}"
         with new_version(stored.dataset, author=upload.author, note=note) as change:
             _insert(upload, change, stored, progress, stopping, problems)
-        stored.as_of = change.moment if change.added else None
+        touched = change.added or change.changed or change.removed
+        stored.as_of = change.moment if touched else None
     _complete(upload, stored, problems)
 
 
@@ -152,30 +159,50 @@ def _insert(
     problems: list[Problem],
 ) -> None:
     stop = upload.options.get("policy") != "skip"
-    ids = IdCheck(upload, change.moment)
-    assert stored.dataset is not None
+    ids, contents = IdCheck(upload, change.moment), ContentCheck(upload)
     with Writer() as writer, UploadReader(upload) as reader:
         progress.advance(0, 0)
-        behind = writer if upload.size > SEARCH_LATER_BYTES else None
+        target = _target(upload, stored.dataset, change, writer)
         for chunk in reader.chunks():
             writer.wait()
             ids.sift(chunk)
+            stored.repeated += contents.sift(chunk)
             problems += chunk.problems[: MAX_PROBLEMS - len(problems)]
             if chunk.problems and stop:
                 raise BadRows
-            insert_examples(stored.dataset, chunk.examples, change, behind)
-            stored.rows += len(chunk.examples)
+            target.write(chunk.examples)
             stored.skipped += len(chunk.problems)
-            progress.advance(reader.source.bytes_read(), stored.rows)
+            progress.advance(reader.source.bytes_read(), change.added + change.changed)
             if stopping.is_set():
                 raise Stopping
+        writer.wait()
+        if upload.options.get("write") == "replace":
+            target.end_the_others()
         stored.blank = reader.source.blank
+    stored.rows, stored.changed, stored.removed = change.added, change.changed, change.removed
+    stored.unchanged = len(target.unchanged)
+
+
+def _target(upload: Upload, dataset: Dataset | None, change: Change, writer: Writer) -> Upserter:
+    assert dataset is not None
+    roles = {column.role for column in unpack(upload.mapping)}
+    return Upserter(
+        dataset,
+        change,
+        writer if upload.size > SEARCH_LATER_BYTES else None,
+        keeps_metadata=Role.METADATA not in roles,
+        by_id=upload.options.get("write", "append") != "append",
+    )
 
 
 def _complete(upload: Upload, stored: Stored, problems: list[Problem]) -> None:
     """Say so in the very transaction that stores the rows."""
     upload.options["stored"] = {
         "rows": stored.rows,
+        "changed": stored.changed,
+        "unchanged": stored.unchanged,
+        "removed": stored.removed,
+        "repeated": stored.repeated,
         "skipped": stored.skipped,
         "blank": stored.blank,
         "as_of": stored.as_of.isoformat() if stored.as_of else "",
@@ -186,7 +213,7 @@ def _complete(upload: Upload, stored: Stored, problems: list[Problem]) -> None:
         options=upload.options,
         problems=[problem.stored() for problem in problems],
         bytes_done=upload.size,
-        rows_done=stored.rows,
+        rows_done=stored.rows + stored.changed,
         error="",
     )
     if not found:

@@ -20,7 +20,7 @@ from experiments.formats.layouts import (
 )
 from experiments.formats.workbooks import sheet_names
 from experiments.models import MAX_NAME, Dataset, Upload
-from experiments.services.uploading.columns import KEYED, Column, Role
+from experiments.services.uploading.columns import KEYED, Column, Role, nested, paths_in
 from experiments.services.uploading.files import path_of
 from experiments.services.uploading.previewing import Mapped
 from experiments.services.uploading.reading import layout_of
@@ -177,8 +177,18 @@ def posted_columns(data: QueryDict, columns: Sequence[Column]) -> list[Column]:
         key = data.get(f"key-{number}", visible(column.key)).strip()
         if key == visible(column.key).strip():
             key = column.key
-        posted.append(Column(column.name, _role(role), key, f"parse-{number}" in data))
+        parse = f"parse-{number}" in data
+        posted.append(Column(column.name, _role(role), key, parse, column.path))
     return posted
+
+
+def chosen_path(data: QueryDict, found: Mapped, columns: Sequence[Column]) -> list[Column]:
+    """The column of the nested value that was chosen; none when it is there already."""
+    paths, number = paths_in(found.survey), data.get("path", "")
+    if data.get("then") != "path" or not number.isdecimal() or int(number) >= len(paths):
+        return []
+    fresh = nested(paths[int(number)])
+    return [] if any(column.name == fresh.name for column in columns) else [fresh]
 
 
 def _role(text: str) -> str:

@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from experiments.models import Upload
 from experiments.services.uploading.columns import Role as ColumnRole
-from experiments.services.uploading.columns import mapping_problems
+from experiments.services.uploading.columns import mapping_problems, paths_in
 from experiments.services.uploading.files import megabytes
 from experiments.services.uploading.previewing import Mapped, mapped, preview
+from experiments.services.uploading.remembering import saved_mapping
 from experiments.services.uploads import OPEN, target_problem
 from tiebreak.web.address import one_of
 from tiebreak.web.htmx import render_page
@@ -23,6 +24,11 @@ from tiebreak.web.upload_forms import LayoutForm, TargetForm, column_lines, fing
 
 STEPS = ("file", "map", "check", "done")
 QUIET_SECONDS = 15
+WRITES = (
+    ("append", "Add them to what is there"),
+    ("upsert", "Change the examples of the same id, add the others"),
+    ("replace", "Put them in place of all that is there"),
+)
 
 
 def step_address(upload: Upload, step: str) -> str:
@@ -88,6 +94,11 @@ def _mapping_context(upload: Upload, found: Mapped, problems: dict[int, str]) ->
         "problem": problems.get(-1, ""),
         "problems": problems,
         "roles": ColumnRole.choices,
+        "paths": [".".join(path) for path in paths_in(found.survey)],
+        "writes": WRITES,
+        "write": upload.options.get("write", "append"),
+        "remembered": not upload.mapping
+        and bool(saved_mapping(upload.workspace_id, found.survey.columns)),
         "rows": [] if problems else preview(upload, found),
     }
 

@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
 from experiments.errors import ConflictError
-from experiments.services.uploading.undoing import standing_of, undo_upload
+from experiments.services.uploading.undoing import returning_to, standing_of, undo_upload
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.templatetags.tiebreak import visible
@@ -27,6 +27,7 @@ def upload_undo(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
             "section": "datasets",
             "title": f"Undo the upload of {visible(upload.filename)}?",
             "count": standing_of(upload).count(),
+            "back_again": returning_to(upload).count(),
             "back": back,
         }
         return render_page(request, "uploads/undo.html", context, partial="page")

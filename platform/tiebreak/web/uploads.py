@@ -18,6 +18,7 @@ from experiments.queries.paging import page_by_time
 from experiments.services.uploading.columns import mapping_problems
 from experiments.services.uploading.files import megabytes
 from experiments.services.uploading.previewing import mapped
+from experiments.services.uploading.remembering import remember_mapping
 from experiments.services.uploads import (
     OPEN,
     check_upload,
@@ -37,7 +38,14 @@ from tiebreak.templatetags.tiebreak import visible
 from tiebreak.web.datasets import paging_links, place_of
 from tiebreak.web.htmx import render_page, wants_fragment
 from tiebreak.web.http import HtmxHttpRequest, needs
-from tiebreak.web.upload_forms import FileForm, LayoutForm, TargetForm, fingerprint, posted_columns
+from tiebreak.web.upload_forms import (
+    FileForm,
+    LayoutForm,
+    TargetForm,
+    chosen_path,
+    fingerprint,
+    posted_columns,
+)
 from tiebreak.web.upload_pages import (
     PAGES,
     check_page,
@@ -168,15 +176,27 @@ def upload_mapping(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     if request.POST.get("fingerprint") != fingerprint(found.columns):
         return map_page(request, upload, refused="The file is read differently by now: look again.")
     columns = posted_columns(request.POST, found.columns)
+    columns += chosen_path(request.POST, found, columns)
     try:
-        set_mapping(upload, columns)
+        set_mapping(
+            upload,
+            columns,
+            write=request.POST.get("write", "append"),
+            distinct="distinct" in request.POST,
+        )
+        if request.POST.get("then") == "path":
+            return to_step(upload, "map")
         if request.POST.get("then") != "check":
             return _previewed(request, upload)
         if found.survey.broken and not found.survey.rows:
             return map_page(request, upload, refused=found.survey.broken)
         if mapping_problems(columns, is_json=found.survey.is_json):
             return map_page(request, upload, refused="Some columns need another role or key.")
+        if "remember" in request.POST:
+            remember_mapping(request.workspace, columns)
         check_upload(upload)
+    except InvalidError as error:
+        return map_page(request, upload, refused=error.message)
     except ConflictError:
         return to_step(upload, "done")
     return to_step(upload, "check")
