@@ -63,7 +63,7 @@ def override(
 ) -> None:
     """Set the verdict of a row by hand, or leave the row out (`missing`); its games stay."""
     if outcome == Outcome.MISSING:
-        leave_out(judgment, reason=reason, author=author)
+        leave_out(judgment, reason=reason)
         return
     if outcome not in SETTABLE:
         raise InvalidError("outcome", f"must be one of {', '.join([*SETTABLE, Outcome.MISSING])}")
@@ -78,11 +78,10 @@ def override(
 
 
 @transaction.atomic
-def leave_out(judgment: Judgment, *, reason: str = "", author: User | None = None) -> None:
+def leave_out(judgment: Judgment, *, reason: str = "") -> None:
     """Count a row as missing from now on; its games stay, its scores go."""
     _check(judgment, reason)
-    who = author.get_username() if author else "somebody"
-    error = f"Left out by {who}" + (f": {reason}" if reason else ".")
+    error = f"Left out by hand: {reason}" if reason else "Left out by hand."
     verdict = Verdict(Outcome.MISSING, error=error)
     record_judgments(judgment.comparison, [Decided(judgment.pk, verdict, [])], with_feedback=False)
     Feedback.objects.filter(

@@ -92,7 +92,7 @@ def test_the_headline_follows_every_change_of_the_rows(
     assert page_of(alice, comparison).count("The example was deleted.") <= 1
     missing = page_of(alice, comparison, "?out=missing")
     assert "The example was deleted." in missing
-    assert "Left out by alice" in missing
+    assert "Left out by hand" in missing
 
 
 def rows(comparison: Comparison, outcome: str) -> list[Judgment]:

@@ -12,7 +12,7 @@ from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from experiments.models import Comparison, ComparisonEvaluator
+from experiments.models import Comparison, ComparisonEvaluator, SharedLink
 from experiments.queries.comparison_search import search_rows
 from experiments.queries.comparison_table import (
     Page,
@@ -25,6 +25,7 @@ from experiments.queries.games import games_of
 from experiments.queries.outcome_counts import OutcomeCounts, counts_by_split, repeated_in
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import kind_of
+from experiments.services.sharing import link_of
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.address import one_of, with_changes
@@ -48,13 +49,32 @@ from tiebreak.web.verdicts import verdict_context
 def comparison_detail(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     """The verdict, the filters and the rows; with `row`, the drawer as well."""
     comparison = access.comparison(request.workspace, uid)
-    target = request.headers.get("HX-Target", "judged")
-    partial: Literal["drawer", "judged"] = "drawer" if target == "drawer" else "judged"
-    context = _context(comparison, request.GET)
-    return render_page(request, "comparisons/detail.html", context, partial=partial)
+    link = link_of(comparison)
+    context = {
+        **comparison_context(comparison, request.GET),
+        "report_address": reverse("comparison_report", args=[uid]),
+        "link": link,
+        "link_address": _link_address(request, link),
+        "link_shows": SharedLink.Shows.choices,
+    }
+    return render_page(request, "comparisons/detail.html", context, partial=partial_of(request))
 
 
-def _context(comparison: Comparison, query: QueryDict) -> dict[str, Any]:
+def partial_of(request: HtmxHttpRequest) -> Literal["drawer", "judged"]:
+    """The part of the page that htmx asks for."""
+    return "drawer" if request.headers.get("HX-Target") == "drawer" else "judged"
+
+
+def _link_address(request: HtmxHttpRequest, link: SharedLink | None) -> str:
+    if link is None:
+        return ""
+    return request.build_absolute_uri(reverse("shared_comparison", args=[link.token]))
+
+
+def comparison_context(
+    comparison: Comparison, query: QueryDict, *, drawer: bool = True
+) -> dict[str, Any]:
+    """All that the page shows; without a `drawer` no row can be opened."""
     evaluators = list(comparison.evaluators.select_related("evaluator__provider"))
     sides = list(comparison.sides.select_related("experiment"))
     context = {
@@ -70,7 +90,8 @@ def _context(comparison: Comparison, query: QueryDict) -> dict[str, Any]:
     }
     if not evaluators:
         return {**context, "evaluator": None}
-    return {**context, **_judged(comparison, _chosen(evaluators, query), query)}
+    judged = _judged(comparison, _chosen(evaluators, query), query)
+    return {**context, **judged, **({} if drawer else {"open_row": None})}
 
 
 def _chosen(evaluators: Sequence[ComparisonEvaluator], query: QueryDict) -> ComparisonEvaluator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_GET
 
 from experiments.models import Comparison, ComparisonEvaluator
@@ -24,11 +24,16 @@ from tiebreak.web.http import HtmxHttpRequest, needs
 @needs(Role.VIEWER)
 def comparison_report(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     """One evaluator's report: a page of its own, or the part that the comparison's page loads."""
-    comparison = access.comparison(request.workspace, uid)
+    context = report_context(access.comparison(request.workspace, uid), request.GET)
+    return render_page(request, "comparisons/report.html", context, partial="report")
+
+
+def report_context(comparison: Comparison, query: QueryDict) -> dict[str, Any]:
+    """What the report shows of the evaluator in the address, else of the first."""
     evaluators = {row.key: row for row in comparison.evaluators.select_related("evaluator")}
     first = next(iter(evaluators), "")
-    evaluator = evaluators.get(one_of(request.GET, "ev", evaluators, first))
-    context = {
+    evaluator = evaluators.get(one_of(query, "ev", evaluators, first))
+    return {
         "section": "datasets",
         "comparison": comparison,
         "dataset": comparison.dataset,
@@ -37,7 +42,6 @@ def comparison_report(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         "judging": comparison.job is not None and comparison.job.is_open,
         **(_numbers(comparison, evaluator) if evaluator else {}),
     }
-    return render_page(request, "comparisons/report.html", context, partial="report")
 
 
 def _numbers(comparison: Comparison, evaluator: ComparisonEvaluator) -> dict[str, Any]:

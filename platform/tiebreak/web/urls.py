@@ -18,6 +18,7 @@ from tiebreak.web import (
     reports,
     scores,
     sdk_links,
+    shared,
     steering,
     trials,
     upload_undoing,
@@ -87,6 +88,9 @@ urlpatterns = [
         overrides.set_verdict,
         name="set_verdict",
     ),
+    path("comparisons/<uuid:uid>/share", shared.comparison_share, name="comparison_share"),
+    path("shared/<uuid:token>", shared.shared_comparison, name="shared_comparison"),
+    path("shared/<uuid:token>/report", shared.shared_report, name="shared_report"),
     path("comparisons/<uuid:uid>/report", reports.comparison_report, name="comparison_report"),
     path(
         "comparisons/<uuid:uid>/export/report",
