@@ -2,7 +2,8 @@
 
     .venv/bin/python -m benchmarks.lanes [--judgments 2000] [--concurrency 64] [--delay 1]
 
-Prints seconds from the first call to the last verdict, and their ratio to the bare client's.
+Prints seconds from the first call to the last verdict, their ratio to the bare client's, and the
+worker's CPU, which other load on the machine leaves alone.
 """
 
 from __future__ import annotations
@@ -29,16 +30,18 @@ def main() -> None:
 
     django.setup()
     call_command("migrate", verbosity=0)
+    from benchmarks.functions import cpu_of
     from tests.engine.processes import StubJudge, Worker
 
-    with StubJudge(delay=options.delay) as stub, Worker():
+    with StubJudge(delay=options.delay) as stub, Worker() as worker:
         bare = asyncio.run(bare_client(stub.base_url, options.judgments, options.concurrency))
         print(f"bare async client  {bare:6.2f} s")
-        before = stub.stats()
+        before, cpu = stub.stats(), cpu_of(worker.process.pid)
         ours = lanes(stub.base_url, options.judgments, options.concurrency)
-        after = stub.stats()
+        after, cpu = stub.stats(), cpu_of(worker.process.pid) - cpu
     print(f"lanes              {ours:6.2f} s")
     print(f"ratio              {ours / bare:6.3f}")
+    print(f"worker's CPU       {1000 * cpu / options.judgments:6.2f} ms a judgment")
     print(f"calls              {after['calls'] - before['calls']}")
     print(f"most in flight     {after['max_in_flight']}")
 
