@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0001_initial"),
-        ("experiments", "0012_search_later"),
+        ("experiments", "0013_saved_mapping"),
     ]
 
     operations = [
