@@ -12,7 +12,12 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="SavedMapping",
             fields=[
-                ("id", models.BigAutoField(primary_key=True, serialize=False)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
                 ("uid", models.UUIDField(default=experiments.ids.uuid7)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 (
