@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 import evaluators
 from evaluators.errors import MissingExtra
@@ -71,10 +72,20 @@ def _newest_or_new(wanted: Evaluator) -> Evaluator:
         wanted.settings,
         wanted.provider_id,
     ):
+        if latest.archived_at is not None:
+            latest.archived_at = None
+            latest.save(update_fields=["archived_at"])
         return latest
     wanted.version = latest.version + 1
     wanted.save()
     return wanted
+
+
+def archive_evaluator(evaluator: Evaluator) -> None:
+    """Take every version of an evaluator's name out of the lists; results keep theirs."""
+    Evaluator.objects.filter(
+        workspace=evaluator.workspace_id, name=evaluator.name, archived_at=None
+    ).update(archived_at=timezone.now())
 
 
 def _try(evaluator: Evaluator) -> None:

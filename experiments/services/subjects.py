@@ -24,6 +24,7 @@ from experiments.models import (
     Comparison,
     Evaluation,
     ExampleRevision,
+    Experiment,
     Order,
     Run,
 )
@@ -221,7 +222,7 @@ def run_work(
             experiment=evaluation.experiment, pk__in=[item.target for item in items]
         ).select_related("payload")
     }
-    examples = _examples(evaluation, runs.values())
+    examples = examples_of(evaluation.experiment, runs.values())
     repetitions = repetitions_of(evaluation, runs.values())
     return [
         Work(
@@ -245,10 +246,11 @@ def run_work(
     ]
 
 
-def _examples(evaluation: Evaluation, runs: Iterable[Run]) -> dict[UUID | None, Any]:
-    moment = evaluation.experiment.dataset_version or timezone.now()
+def examples_of(experiment: Experiment, runs: Iterable[Run]) -> dict[UUID | None, Any]:
+    """The examples of some runs as the experiment saw them, by their id."""
+    moment = experiment.dataset_version or timezone.now()
     rows = ExampleRevision.objects.filter(
-        example__workspace=evaluation.workspace_id,
+        example__workspace=experiment.workspace_id,
         example__uid__in={run.example_uid for run in runs if run.example_uid},
         valid_from__lte=moment,
     )

@@ -27,7 +27,7 @@ from experiments.services.asking import (
 from experiments.services.lane_tools import Tool
 from experiments.services.samples import Sample
 from experiments.services.sealing import Unsealable
-from experiments.services.subjects import Answer, game_of, orders_of, questions_for
+from experiments.services.subjects import Answer, examples_of, game_of, orders_of, questions_for
 from experiments.texts import text_of
 from experiments.verdicts import GameResult, reduce_games
 
@@ -111,10 +111,7 @@ def try_out(
     *, experiments: Sequence[Experiment], evaluator: Evaluator, order: str, rows: int = TRIAL_ROWS
 ) -> list[TrialRow]:
     """Judge a few pairs now; replies are kept, so that judging all does not pay for them again."""
-    try:
-        tool = Tool(evaluator)
-    except (ValueError, TypeError, ImportError, Unsealable) as error:
-        raise InvalidError("evaluator", str(error)) from error
+    tool = _tool(evaluator)
     # Never saved: only its rules for the order shown are asked for.
     rules = Comparison(workspace_id=experiments[0].workspace_id, order=order)
     questions = [
@@ -131,6 +128,96 @@ def try_out(
     else:
         put = _asked(rules.workspace_id, tool.judge, questions)
     return _by_row(put)
+
+
+@dataclass(frozen=True)
+class ScoredRow:
+    """One output tried by an evaluator of single outputs, with all that was asked and read."""
+
+    example_uid: UUID | None
+    input: str | None
+    reference: str | None
+    output: str | None
+    score: float | bool | None
+    value: str | None
+    reason: str
+    error: str
+    prompt: str
+    reply: str
+    from_cache: bool
+
+
+def try_out_runs(
+    *, experiment: Experiment, evaluator: Evaluator, rows: int = TRIAL_ROWS
+) -> list[ScoredRow]:
+    """Score a few outputs of an experiment now; replies are kept."""
+    tool = _tool(evaluator)
+    runs = list(
+        experiment.runs.filter(is_root=True, payload__outputs__isnull=False)
+        .exclude(status=Run.Status.ERROR)
+        .select_related("payload")
+        .order_by("-start_time", "-pk")[:rows]
+    )
+    examples = examples_of(experiment, runs)
+    drawn = [_run_drawn(run, examples.get(run.example_uid)) for run in runs]
+    texts = [
+        questions_for(
+            tool.kind,
+            tool.evaluator,
+            prediction=one.outputs[0],
+            input=one.input,
+            reference=one.reference,
+        )
+        for one in drawn
+    ]
+    if tool.judge is None:
+        answers = [Answer(result) for result in tool.evaluator.evaluate_batch(texts)]
+        put = [_Put(one, (0, 0), None, answer) for one, answer in zip(drawn, answers, strict=True)]
+    else:
+        questions = [(one, (0, 0), text) for one, text in zip(drawn, texts, strict=True)]
+        put = _asked(experiment.workspace_id, tool.judge, questions)
+    return [_scored(one) for one in put]
+
+
+def _run_drawn(run: Run, payload: ExamplePayload | None) -> _Drawn:
+    return _Drawn(
+        example_uid=run.example_uid or run.uid,
+        runs=(run.uid, run.uid),
+        outputs=(text_of(run.payload.outputs), None),
+        input=text_of(payload.inputs if payload else run.payload.inputs),
+        reference=text_of(payload.outputs) if payload else None,
+    )
+
+
+def _scored(one: _Put) -> ScoredRow:
+    result = one.answer.result
+    value = result.get("value")
+    return ScoredRow(
+        example_uid=one.row.example_uid,
+        input=one.row.input,
+        reference=one.row.reference,
+        output=one.row.outputs[0],
+        score=result.get("score"),
+        value=None if value is None else str(value),
+        reason=str(result.get("reasoning") or ""),
+        error=one.answer.error,
+        prompt=prompt_text(one.question),
+        reply=one.reply,
+        from_cache=one.answer.from_cache,
+    )
+
+
+def prompt_text(question: Question | None) -> str:
+    """A prompt as it was sent, its parts under their roles; empty where no model is asked."""
+    messages = question.messages if question else []
+    return "\n\n".join(f"{part['role']}:\n{part['content']}" for part in messages)
+
+
+def _tool(evaluator: Evaluator) -> Tool:
+    try:
+        return Tool(evaluator)
+    except (ValueError, TypeError, ImportError, Unsealable) as error:
+        raise InvalidError("evaluator", str(error)) from error
 
 
 def _texts(tool: Tool, drawn: _Drawn, shown: tuple[int, int]) -> dict[str, Any]:
@@ -256,10 +343,9 @@ def _row(put: Sequence[_Put]) -> TrialRow:
 
 
 def _game(one: _Put, played: GameResult) -> TrialGame:
-    messages = one.question.messages if one.question else []
     return TrialGame(
         order="A, then B" if one.order == (0, 1) else "B, then A",
-        prompt="\n\n".join(f"{part['role']}:\n{part['content']}" for part in messages),
+        prompt=prompt_text(one.question),
         reply=one.reply,
         played=played,
         cost=one.cost,

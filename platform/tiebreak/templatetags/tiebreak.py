@@ -170,6 +170,12 @@ def pretty(payload: str | None) -> str:
 
 
 @register.filter
+def as_json(value: Any) -> str:
+    """A value laid out as JSON; an empty one as the words for it."""
+    return visible(dumps_pretty(value)) if value else "defaults"
+
+
+@register.filter
 def duration(seconds: float) -> str:
     """Seconds in words: 45 s, 3 min, 2 h."""
     if seconds < 90:

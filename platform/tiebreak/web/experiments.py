@@ -16,6 +16,7 @@ from evaluators.kinds import Kind
 from evaluators.registry import available
 from experiments.errors import InvalidError
 from experiments.models import Comparison, Evaluation, Experiment, Feedback, Provider, Run
+from experiments.queries.evaluator_list import newest_evaluators
 from experiments.queries.experiment_pages import (
     child_runs,
     experiment_page,
@@ -35,6 +36,7 @@ from tiebreak.accounts.models import Role
 from tiebreak.web.datasets import paging_links, place_of, search_of
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
+from tiebreak.web.launching import MOST_SAVED, evaluator_choices
 from tiebreak.web.steering import BudgetFields
 
 
@@ -68,7 +70,10 @@ class EvaluateForm(BudgetFields):
         evaluator, provider = self.fields["evaluator"], self.fields["provider"]
         assert isinstance(evaluator, forms.ChoiceField)
         assert isinstance(provider, forms.ChoiceField)
-        evaluator.choices = [(kind.name, kind.title) for kind in self.kinds.values()]
+        known = [one.name for one in available() if one.family == "string" and one.available]
+        saved = newest_evaluators(experiment.workspace, known).order_by("name")[:MOST_SAVED]
+        self.saved = {str(row.uid): row for row in saved}
+        evaluator.choices = evaluator_choices(self.kinds.values(), self.saved)
         models = [(uid, f"{row.name} · {row.model}") for uid, row in self.providers.items()]
         provider.choices = [("", "None"), *models]
 
@@ -83,7 +88,7 @@ class EvaluateForm(BudgetFields):
     def launch(self, author: Any) -> Evaluation:
         """Queue the evaluation."""
         cleaned = self.cleaned_data
-        evaluator = configure_evaluator(
+        evaluator = self.saved.get(cleaned["evaluator"]) or configure_evaluator(
             workspace=self.experiment.workspace,
             kind=cleaned["evaluator"],
             provider=self.providers.get(cleaned["provider"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid4
@@ -19,6 +19,7 @@ from evaluators.registry import available
 from evaluators.statistics import OPS
 from evaluators.statistics.wording import points_text
 from experiments.models import Comparison, Dataset, Evaluator, Experiment, Order, Provider
+from experiments.queries.evaluator_list import newest_evaluators
 from experiments.queries.expected_usage import Expected, expected_usage, latency_of
 from experiments.queries.launch_warnings import launch_warnings
 from experiments.queries.pairing import Pairing, pairing_of
@@ -34,6 +35,7 @@ from tiebreak.web.http import HtmxHttpRequest, needs
 from tiebreak.web.steering import BudgetFields
 
 ASK_ABOVE_CALLS = 2000
+MOST_SAVED = 300
 
 
 def pairwise_kinds() -> list[Kind]:
@@ -45,6 +47,13 @@ def pairwise_kinds() -> list[Kind]:
 def _decides(kind: Kind) -> bool:
     """Distances between two predictions say how near they are, not which is better."""
     return kind.higher_is_better is not None
+
+
+def evaluator_choices(kinds: Iterable[Kind], saved: Mapping[str, Evaluator]) -> list[Any]:
+    """Kinds as they are, and what this workspace has configured."""
+    plain = [(kind.name, kind.title) for kind in kinds]
+    own = [(uid, f"{row.name} · version {row.version}") for uid, row in saved.items()]
+    return [("Configured here", own), ("As they are", plain)] if own else plain
 
 
 class LaunchForm(BudgetFields):
@@ -89,11 +98,13 @@ class LaunchForm(BudgetFields):
         names = [(uid, row.name) for uid, row in self.experiments.items()]
         self._choices("experiment_a", [("", "Choose …"), *names])
         self._choices("experiment_b", [("", "Choose …"), *names])
-        self._choices("evaluator", [(kind.name, kind.title) for kind in self.kinds.values()])
+        saved = newest_evaluators(dataset.workspace, self.kinds)
+        self.saved = {str(row.uid): row for row in saved.order_by("name")[:MOST_SAVED]}
+        self._choices("evaluator", evaluator_choices(self.kinds.values(), self.saved))
         models = [(uid, f"{row.name} · {row.model}") for uid, row in self.providers.items()]
         self._choices("provider", [("", "Choose …"), *models])
 
-    def _choices(self, field: str, choices: list[tuple[str, str]]) -> None:
+    def _choices(self, field: str, choices: list[Any]) -> None:
         chosen = self.fields[field]
         assert isinstance(chosen, forms.ChoiceField)
         chosen.choices = choices
@@ -156,6 +167,9 @@ class LaunchForm(BudgetFields):
 
     def evaluator_row(self) -> Evaluator:
         """The evaluator with what was chosen; the newest version if nothing changed."""
+        saved = self.saved.get(self.cleaned_data["evaluator"])
+        if saved is not None:
+            return saved
         kind = self.kinds[self.cleaned_data["evaluator"]]
         provider = self.providers.get(self.cleaned_data["provider"])
         return configure_evaluator(
@@ -219,10 +233,10 @@ def forecast(dataset: Dataset, data: Mapping[str, Any]) -> Forecast | None:
     experiments = [row for row in chosen if row is not None]
     if len(experiments) < 2 or experiments[0].pk == experiments[1].pk:
         return None
-    kind = next((one for one in pairwise_kinds() if one.name == data.get("evaluator")), None)
+    kind, provider = _judge(dataset, data)
     asks = bool(kind and kind.needs_model)
     pairing = pairing_of(experiments)
-    warnings = launch_warnings(experiments, kind, _provider(dataset, data.get("provider", "")))
+    warnings = launch_warnings(experiments, kind, provider)
     if not asks:
         return Forecast(pairing, 0, asks_model=False, warnings=warnings)
     sees_order = kind is not None and kind.order_matters
@@ -233,10 +247,23 @@ def forecast(dataset: Dataset, data: Mapping[str, Any]) -> Forecast | None:
         calls,
         asks_model=True,
         expected=expected_usage(experiments, calls),
-        provider=_provider(dataset, data.get("provider", "")),
+        provider=provider,
         at_once=_at_once(data.get("max_concurrency", "")),
         warnings=warnings,
     )
+
+
+def _judge(dataset: Dataset, data: Mapping[str, Any]) -> tuple[Kind | None, Provider | None]:
+    """The kind and the model of what is chosen: a kind as it is, or a configured evaluator."""
+    kinds = {one.name: one for one in pairwise_kinds()}
+    wanted = str(data.get("evaluator", ""))
+    if wanted in kinds:
+        return kinds[wanted], _provider(dataset, data.get("provider", ""))
+    try:
+        saved = newest_evaluators(dataset.workspace, kinds).filter(uid=UUID(wanted)).first()
+    except ValueError:
+        saved = None
+    return (kinds[saved.kind], saved.provider) if saved else (None, None)
 
 
 def _at_once(text: str) -> int:
