@@ -77,7 +77,9 @@ def test_what_is_wrong_is_told_at_its_field(alice: User, workspace: Workspace) -
 
 def test_own_criteria_and_a_prompt_of_ones_own_are_kept(alice: User, workspace: Workspace) -> None:
     provider = make_provider(workspace, "http://127.0.0.1:9/v1")
-    prompt = "Which is kinder?\n{input}\nA: {prediction}\nB: {prediction_b}\nAnswer [[A]] or [[B]]."
+    prompt = (
+        "Which is kinder? {criteria}\n{input}\nA: {prediction}\nB: {prediction_b}\n[[A]] or [[B]]?"
+    )
     body = {
         "name": "kind",
         "provider": str(provider.uid),
