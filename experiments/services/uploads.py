@@ -14,7 +14,7 @@ from experiments.errors import ConflictError, InvalidError
 from experiments.formats.layouts import Layout, guess_layout
 from experiments.formats.recognition import ACCEPTED, HEAD_BYTES, really, table_format
 from experiments.formats.surveys import survey
-from experiments.models import MAX_NAME, Dataset, Upload
+from experiments.models import MAX_NAME, Dataset, Experiment, Upload
 from experiments.rawjson import storable
 from experiments.services.datasets import clean_name
 from experiments.services.uploading.checking import check_file
@@ -45,9 +45,14 @@ def create_upload(
     dataset: Dataset | None = None,
     dataset_name: str = "",
     author: User | None = None,
+    experiment: str = "",
 ) -> Upload:
-    """Take a received file as an upload; one that cannot be read is refused and deleted."""
+    """Take a received file as an upload; one that cannot be read is refused and deleted.
+
+    With the name of an `experiment` the rows are what a system answered to the dataset's examples.
+    """
     try:
+        aim = {"experiment": check_experiment(workspace, dataset, experiment)} if experiment else {}
         file, inner = unpacked(file, filename)
         layout = _recognise(file)
         name = "" if dataset else dataset_name.strip() or free_name(workspace, stem(inner))
@@ -60,7 +65,7 @@ def create_upload(
             path=file.path,
             size=file.size,
             format=layout.format,
-            options=layout.options(),
+            options=layout.options() | aim,
         )
     except BaseException:
         remove_file(file)
@@ -106,6 +111,16 @@ def check_new_name(workspace: Workspace, name: str) -> str:
     return name
 
 
+def check_experiment(workspace: Workspace, dataset: Dataset | None, name: str) -> str:
+    """The name of an experiment to be made, or an error at the field."""
+    if dataset is None:
+        raise InvalidError("dataset", "Results belong to a dataset that exists.")
+    name = clean_name("experiment", name)
+    if Experiment.objects.filter(workspace=workspace, name=name).exists():
+        raise InvalidError("experiment", f"An experiment named “{name}” exists already.")
+    return name
+
+
 def _recognise(file: ReceivedFile) -> Layout:
     """How the file is laid out; InvalidError says what it is when we cannot read it."""
     path = path_of(file)
@@ -142,10 +157,15 @@ def _unchecked(upload: Upload) -> dict[str, Any]:
     return {key: value for key, value in upload.options.items() if key != "check"}
 
 
-def set_target(upload: Upload, *, dataset: Dataset | None, dataset_name: str = "") -> Upload:
-    """Say where the rows go: into a dataset, or into a new one of this name."""
+def set_target(
+    upload: Upload, *, dataset: Dataset | None, dataset_name: str = "", experiment: str = ""
+) -> Upload:
+    """Say where the rows go: into a dataset, a new one of this name, or an experiment."""
     name = "" if dataset else check_new_name(upload.workspace, dataset_name)
-    return _save(upload, dataset=dataset, dataset_name=name, options=_unchecked(upload))
+    if experiment:
+        experiment = check_experiment(upload.workspace, dataset, experiment)
+    options = _unchecked(upload) | {"experiment": experiment}
+    return _save(upload, dataset=dataset, dataset_name=name, options=options)
 
 
 def set_layout(upload: Upload, layout: Layout) -> Upload:

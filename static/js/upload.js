@@ -44,7 +44,7 @@ if (form) {
   });
   // Choosing a dataset or typing a name says which of the two is meant.
   form.addEventListener("input", (event) => {
-    const way = { dataset: "existing", dataset_name: "new" }[event.target.name];
+    const way = { dataset: "existing", dataset_name: "new", answered: "results", experiment: "results" }[event.target.name];
     if (way) form.elements.target.value = way;
   });
   form.addEventListener("submit", () => {

@@ -17,6 +17,7 @@ from experiments.services.uploading.reading import (
     Problem,
     UploadReader,
 )
+from experiments.services.uploading.results import matcher_of
 
 CHECK_SECONDS = 6.0
 MAX_LATER_KEYS = 20
@@ -68,10 +69,14 @@ def _count(
     problems: list[Problem],
     until: float,
 ) -> bool:
+    matcher = matcher_of(reader.upload)
     for chunk in reader.chunks():
-        ids.sift(chunk)
-        report.repeated += contents.sift(chunk)
-        report.changes += _known(ids.upload, chunk) if ids.may_change else 0
+        if matcher is not None:
+            matcher.match(chunk)
+        else:
+            ids.sift(chunk)
+            report.repeated += contents.sift(chunk)
+            report.changes += _known(ids.upload, chunk) if ids.may_change else 0
         report.good += len(chunk.examples)
         report.bad += len(chunk.problems)
         problems += chunk.problems[: MAX_PROBLEMS - len(problems)]

@@ -20,10 +20,11 @@ class Role(TextChoices):
     METADATA = "metadata", "Metadata"
     SPLIT = "split", "Split"
     ID = "id", "Example id"
+    SCORE = "score", "Score"
     IGNORE = "ignore", "Ignore"
 
 
-KEYED = {Role.INPUT, Role.OUTPUT, Role.METADATA, Role.ID}
+KEYED = {Role.INPUT, Role.OUTPUT, Role.METADATA, Role.ID, Role.SCORE}
 MAX_KEY = 400
 MAX_PATH = 10
 MAX_PATHS = 100
@@ -75,7 +76,9 @@ def nested(path: Sequence[str]) -> Column:
     return Column(".".join(path), Role.INPUT, path[-1], path=tuple(path))
 
 
-def guess_columns(survey: Survey, kept: Sequence[Column] = ()) -> list[Column]:
+def guess_columns(
+    survey: Survey, kept: Sequence[Column] = (), *, needs_input: bool = True
+) -> list[Column]:
     """Roles by the names of the columns; what was chosen for a name before stays."""
     chosen = {column.name: column for column in kept}
     columns: list[Column] = []
@@ -83,7 +86,7 @@ def guess_columns(survey: Survey, kept: Sequence[Column] = ()) -> list[Column]:
         has_id = any(column.role == Role.ID for column in columns)
         columns.append(chosen.get(name) or _guess(name, survey, has_id=has_id))
     columns += [column for column in kept if column.path and column.path[0] in survey.columns]
-    if not kept and all(column.role != Role.INPUT for column in columns):
+    if needs_input and not kept and all(column.role != Role.INPUT for column in columns):
         return _with_an_input(columns)
     return columns
 
@@ -117,15 +120,27 @@ def _with_an_input(columns: list[Column]) -> list[Column]:
     return columns
 
 
-def mapping_problems(columns: Sequence[Column], *, is_json: bool) -> dict[int, str]:
-    """What is wrong, by column number; -1 is the mapping as a whole."""
+def mapping_problems(
+    columns: Sequence[Column], *, is_json: bool, results: bool = False
+) -> dict[int, str]:
+    """What is wrong, by column number; -1 is the mapping as a whole.
+
+    Files of `results` hold outputs of a system; their rows need the id or the inputs of an example.
+    """
     problems: dict[int, str] = {}
-    if not any(column.role == Role.INPUT for column in columns):
+    roles = {column.role for column in columns}
+    if results and not roles & {Role.ID, Role.INPUT}:
+        problems[-1] = "A column must be the example id, or columns must be its inputs."
+    elif results and Role.OUTPUT not in roles:
+        problems[-1] = "At least one column must be an output."
+    elif not results and Role.INPUT not in roles:
         problems[-1] = "At least one column must be an input."
     taken: dict[tuple[str, str], str] = {}
     for number, column in enumerate(columns):
         place = (Role.METADATA if column.role == Role.ID else column.role, column.key)
         problem = _problem(column, is_json)
+        if column.role == Role.SCORE and not results:
+            problem = "Scores belong to the results of a system."
         if not problem and column.key and column.role in KEYED:
             other = taken.setdefault(place, column.name)
             if other is not column.name:
@@ -147,6 +162,8 @@ def _problem(column: Column, is_json: bool) -> str:
         return f"A key has at most {MAX_KEY} characters."
     if column.role not in KEYED or column.key:
         return ""
+    if column.role == Role.SCORE:
+        return "Give a key: the name of the score."
     if column.role == Role.ID:
         return "Give a key: ids that are no UUIDs are kept in the metadata under it."
     if is_json or column.parse:

@@ -12,6 +12,7 @@ from experiments.services.examples import split_off
 from experiments.services.uploading.building import RowBuilder, RowError
 from experiments.services.uploading.columns import Column, guess_columns, unpack
 from experiments.services.uploading.files import path_of
+from experiments.services.uploading.marks import guess_scores, is_results
 from experiments.services.uploading.reading import layout_of, namespace_of
 from experiments.services.uploading.remembering import saved_mapping
 
@@ -47,7 +48,10 @@ def mapped(upload: Upload) -> Mapped:
     """The columns of the file with the roles chosen so far; guessed where nothing was chosen."""
     found = survey_of(upload)
     kept = unpack(upload.mapping or saved_mapping(upload.workspace_id, found.columns))
-    return Mapped(found, guess_columns(found, kept))
+    columns = guess_columns(found, kept, needs_input=not is_results(upload))
+    if is_results(upload) and not kept:
+        columns = guess_scores(columns)
+    return Mapped(found, columns)
 
 
 def preview(upload: Upload, given: Mapped) -> list[PreviewRow]:
@@ -56,7 +60,7 @@ def preview(upload: Upload, given: Mapped) -> list[PreviewRow]:
         given.columns,
         is_json=given.survey.is_json,
         namespace=namespace_of(upload),
-        dataset=upload.dataset,
+        dataset=None if is_results(upload) else upload.dataset,
     )
     rows = []
     for row in given.survey.rows[:PREVIEW_ROWS]:

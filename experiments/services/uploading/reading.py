@@ -18,6 +18,7 @@ from experiments.services.examples import NewExample
 from experiments.services.uploading.building import RowBuilder, RowError
 from experiments.services.uploading.columns import unpack
 from experiments.services.uploading.files import path_of
+from experiments.services.uploading.marks import Mark, is_results, marks_of, score_columns
 
 CHUNK_ROWS = 2_000
 CHUNK_CHARACTERS = 4_000_000
@@ -47,6 +48,7 @@ class Chunk:
     examples: list[NewExample] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
+    marks: list[list[Mark]] = field(default_factory=list)
     characters: int = 0
 
     @property
@@ -77,11 +79,13 @@ class UploadReader:
     def __init__(self, upload: Upload) -> None:
         self.upload = upload
         self.source: Source = open_source(path_of(upload), layout_of(upload))
+        columns = unpack(upload.mapping)
+        self.scores = score_columns(columns) if is_results(upload) else None
         self.builder = RowBuilder(
-            unpack(upload.mapping),
+            columns,
             is_json=self.source.is_json,
             namespace=namespace_of(upload),
-            dataset=upload.dataset,
+            dataset=None if is_results(upload) else upload.dataset,
         )
 
     def __enter__(self) -> UploadReader:
@@ -109,6 +113,8 @@ class UploadReader:
             return
         try:
             chunk.add(self.builder.build(row), row.line)
+            if self.scores is not None:
+                chunk.marks.append(marks_of(self.scores, row, is_json=self.source.is_json))
         except RowError as error:
             chunk.problems.append(Problem(row.line, error.column, error.reason))
 

@@ -20,6 +20,7 @@ from experiments.services.datasets import create_dataset
 from experiments.services.example_rows import Writer
 from experiments.services.uploading.columns import Role, unpack
 from experiments.services.uploading.files import remove_file
+from experiments.services.uploading.marks import is_results
 from experiments.services.uploading.progress import Progress, Withdrawn
 from experiments.services.uploading.reading import (
     MAX_PROBLEMS,
@@ -28,6 +29,7 @@ from experiments.services.uploading.reading import (
     Problem,
     UploadReader,
 )
+from experiments.services.uploading.results import ResultWriter
 from experiments.services.upserts import Upserter
 from experiments.services.versions import Change, new_version
 
@@ -63,6 +65,7 @@ class Stored:
     unchanged: int = 0
     removed: int = 0
     repeated: int = 0
+    experiment: str = ""
     as_of: datetime | None = None
     dataset: Dataset | None = None
 
@@ -136,6 +139,10 @@ def locked_uploads() -> set[int]:
 
 def _store(upload: Upload, stopping: threading.Event, problems: list[Problem]) -> None:
     with Progress(upload) as progress:
+        if is_results(upload):
+            stored = _store_results(upload, progress, stopping, problems)
+            _complete(upload, stored, problems)
+            return
         stored = Stored(dataset=upload.dataset or _new_dataset(upload))
         assert stored.dataset is not None
         note = f"Upload of {upload.filename}"
@@ -183,6 +190,28 @@ def _insert(
     stored.unchanged = len(target.unchanged)
 
 
+def _store_results(
+    upload: Upload, progress: Progress, stopping: threading.Event, problems: list[Problem]
+) -> Stored:
+    stop, stored = upload.options.get("policy") != "skip", Stored(dataset=upload.dataset)
+    writer = ResultWriter.begin(upload)
+    with UploadReader(upload) as reader:
+        progress.advance(0, 0)
+        for chunk in reader.chunks():
+            writer.write(chunk)
+            problems += chunk.problems[: MAX_PROBLEMS - len(problems)]
+            if chunk.problems and stop:
+                raise BadRows
+            stored.skipped += len(chunk.problems)
+            progress.advance(reader.source.bytes_read(), writer.runs)
+            if stopping.is_set():
+                raise Stopping
+        stored.blank = reader.source.blank
+    writer.finish()
+    stored.rows, stored.experiment = writer.runs, str(writer.experiment.uid)
+    return stored
+
+
 def _target(upload: Upload, dataset: Dataset | None, change: Change, writer: Writer) -> Upserter:
     assert dataset is not None
     roles = {column.role for column in unpack(upload.mapping)}
@@ -203,6 +232,7 @@ def _complete(upload: Upload, stored: Stored, problems: list[Problem]) -> None:
         "unchanged": stored.unchanged,
         "removed": stored.removed,
         "repeated": stored.repeated,
+        "experiment": stored.experiment,
         "skipped": stored.skipped,
         "blank": stored.blank,
         "as_of": stored.as_of.isoformat() if stored.as_of else "",

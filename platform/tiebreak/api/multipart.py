@@ -56,6 +56,15 @@ class Part:
             return self.spool.read()
         return b"".join(self.pieces)
 
+    def blocks(self, size: int) -> Iterator[bytes]:
+        """The body in pieces of at most a size."""
+        if self.spool is None:
+            yield b"".join(self.pieces)
+            return
+        self.spool.seek(0)
+        while block := self.spool.read(size):
+            yield block
+
     def close(self) -> None:
         if self.spool is not None:
             self.spool.close()

@@ -90,6 +90,13 @@ OWN = [
                 "Experiments in order of strength, from all their comparisons",
                 ("model", "source", "evaluator"),
             ),
+            "POST uploads": Operation(
+                "Take in a file of examples, or of what a system answered to a dataset",
+                status=202,
+                multipart=True,
+            ),
+            "GET uploads/{uid}": Operation("How far an upload is and what it came to"),
+            "DELETE uploads/{uid}": Operation("Stop an upload and forget its file", status=204),
             "GET datasets/{uid}/export": Operation(
                 "All examples as CSV or JSON Lines", ("format", "as_of"), file=True
             ),

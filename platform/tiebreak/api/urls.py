@@ -28,6 +28,7 @@ from tiebreak.api import (
     sessions,
     sharing,
     statistics,
+    uploads,
     versions,
 )
 from tiebreak.api.v2 import experiment_runs as v2_experiment_runs
@@ -93,6 +94,8 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("comparisons/<uid>/<step>", comparisons.comparison_step),
     ("datasets/<uid>/scores", statistics.dataset_scores),
     ("datasets/<uid>/leaderboard", statistics.dataset_leaderboard),
+    ("uploads", uploads.uploads),
+    ("uploads/<uid>", uploads.upload),
     ("evaluators", evaluations.evaluator_kinds),
     ("experiments/<uid>/export", exports.experiment_export),
     ("experiments/<uid>/evaluations", evaluations.evaluate_experiment),

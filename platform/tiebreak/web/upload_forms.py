@@ -35,12 +35,18 @@ class TargetForm(forms.Form):
 
     target = forms.ChoiceField(
         label="Where the rows go",
-        choices=[("new", "A new dataset"), ("existing", "A dataset that exists")],
+        choices=[
+            ("new", "A new dataset"),
+            ("existing", "A dataset that exists"),
+            ("results", "An experiment: the rows are what a system answered to a dataset"),
+        ],
         widget=forms.RadioSelect,
         initial="new",
     )
     dataset_name = forms.CharField(label="Name", max_length=MAX_NAME, required=False)
     dataset = forms.ChoiceField(label="Dataset", required=False)
+    answered = forms.ChoiceField(label="Dataset", required=False)
+    experiment = forms.CharField(label="Experiment", max_length=MAX_NAME, required=False)
 
     def __init__(self, workspace: Workspace, chosen: Dataset | None, *args: Any) -> None:
         super().__init__(*args)
@@ -50,22 +56,35 @@ class TargetForm(forms.Form):
         if chosen is not None:
             self.datasets.setdefault(str(chosen.uid), chosen)
             self.initial.update(target="existing", dataset=str(chosen.uid))
-        field = self.fields["dataset"]
-        assert isinstance(field, forms.ChoiceField)
-        field.choices = [("", "Choose …"), *((uid, row.name) for uid, row in self.datasets.items())]
+            self.initial.update(answered=str(chosen.uid))
+        for name in ("dataset", "answered"):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            known = [(uid, row.name) for uid, row in self.datasets.items()]
+            field.choices = [("", "Choose …"), *known]
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
         if cleaned.get("target") == "existing" and not cleaned.get("dataset"):
             self.add_error("dataset", "Choose a dataset.")
+        if cleaned.get("target") == "results":
+            if not cleaned.get("answered"):
+                self.add_error("answered", "Choose the dataset that was answered.")
+            if not (cleaned.get("experiment") or "").strip():
+                self.add_error("experiment", "Give the experiment a name.")
         return cleaned
 
     @property
     def chosen(self) -> Dataset | None:
         """The dataset that was chosen; None for a new one."""
-        if self.cleaned_data.get("target") != "existing":
-            return None
-        return self.datasets.get(self.cleaned_data.get("dataset", ""))
+        field = {"existing": "dataset", "results": "answered"}.get(self.cleaned_data["target"], "")
+        return self.datasets.get(self.cleaned_data.get(field, ""))
+
+    @property
+    def experiment_name(self) -> str:
+        """The experiment that the rows make; empty when they are examples."""
+        is_one = self.cleaned_data["target"] == "results"
+        return str(self.cleaned_data["experiment"]) if is_one else ""
 
 
 class FileForm(TargetForm):

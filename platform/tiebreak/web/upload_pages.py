@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -11,9 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from experiments.models import Upload
+from experiments.services.uploading.columns import Column, mapping_problems, paths_in
 from experiments.services.uploading.columns import Role as ColumnRole
-from experiments.services.uploading.columns import mapping_problems, paths_in
 from experiments.services.uploading.files import megabytes
+from experiments.services.uploading.marks import is_results
 from experiments.services.uploading.previewing import Mapped, mapped, preview
 from experiments.services.uploading.remembering import saved_mapping
 from experiments.services.uploads import OPEN, target_problem
@@ -64,17 +65,25 @@ def file_page(
     if form is None:
         form = TargetForm(request.workspace, upload.dataset)
         form.initial.setdefault("dataset_name", upload.dataset_name)
+        if is_results(upload):
+            form.initial.update(target="results", experiment=upload.options["experiment"])
     context = {**_base(upload, "file"), "form": form, "target_problem": problem}
     context["size"] = megabytes(upload.size)
     status = 422 if form.errors else 200
     return render_page(request, "uploads/file.html", context, partial="step", status=status)
 
 
+def problems_of(upload: Upload, columns: Sequence[Column], found: Mapped) -> dict[int, str]:
+    """What is wrong with a mapping, for what this upload is to become."""
+    is_json, results = found.survey.is_json, is_results(upload)
+    return mapping_problems(columns, is_json=is_json, results=results)
+
+
 def map_page(
     request: HtmxHttpRequest, upload: Upload, *, part: str = "mapping", refused: str = ""
 ) -> HttpResponse:
     found = mapped(upload)
-    problems = mapping_problems(found.columns, is_json=found.survey.is_json)
+    problems = problems_of(upload, found.columns, found)
     context = {
         **_base(upload, "map"),
         **_mapping_context(upload, found, problems),
@@ -93,7 +102,8 @@ def _mapping_context(upload: Upload, found: Mapped, problems: dict[int, str]) ->
         "fingerprint": fingerprint(found.columns),
         "problem": problems.get(-1, ""),
         "problems": problems,
-        "roles": ColumnRole.choices,
+        "roles": roles_of(upload),
+        "results": is_results(upload),
         "paths": [".".join(path) for path in paths_in(found.survey)],
         "writes": WRITES,
         "write": upload.options.get("write", "append"),
@@ -101,6 +111,18 @@ def _mapping_context(upload: Upload, found: Mapped, problems: dict[int, str]) ->
         and bool(saved_mapping(upload.workspace_id, found.survey.columns)),
         "rows": [] if problems else preview(upload, found),
     }
+
+
+def roles_of(upload: Upload) -> list[tuple[str, str]]:
+    """The roles that columns may have, in the words of what the file holds."""
+    if not is_results(upload):
+        return [role for role in ColumnRole.choices if role[0] != ColumnRole.SCORE]
+    words = {ColumnRole.OUTPUT: "Output", ColumnRole.INPUT: "Input to find the example by"}
+    return [
+        (value, words.get(ColumnRole(value), label))
+        for value, label in ColumnRole.choices
+        if value != ColumnRole.SPLIT
+    ]
 
 
 def check_page(request: HtmxHttpRequest, upload: Upload, refused: str = "") -> HttpResponse:

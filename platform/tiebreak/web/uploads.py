@@ -15,7 +15,6 @@ from django.views.decorators.http import require_GET, require_POST
 from experiments.errors import ConflictError, InvalidError
 from experiments.models import Dataset, Upload
 from experiments.queries.paging import page_by_time
-from experiments.services.uploading.columns import mapping_problems
 from experiments.services.uploading.files import megabytes
 from experiments.services.uploading.previewing import mapped
 from experiments.services.uploading.remembering import remember_mapping
@@ -51,6 +50,7 @@ from tiebreak.web.upload_pages import (
     check_page,
     file_page,
     map_page,
+    problems_of,
     step_address,
     step_of,
     to_step,
@@ -120,6 +120,7 @@ def _create(request: HtmxHttpRequest, form: FileForm, handler: FilesFolderHandle
         dataset=form.chosen,
         dataset_name=form.cleaned_data["dataset_name"],
         author=request.user,
+        experiment=form.experiment_name,
     )
 
 
@@ -140,9 +141,15 @@ def upload_target(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     form = TargetForm(request.workspace, upload.dataset, request.POST)
     if form.is_valid():
         try:
-            set_target(upload, dataset=form.chosen, dataset_name=form.cleaned_data["dataset_name"])
+            set_target(
+                upload,
+                dataset=form.chosen,
+                dataset_name=form.cleaned_data["dataset_name"],
+                experiment=form.experiment_name,
+            )
         except InvalidError as error:
-            form.add_error("dataset_name", error.message)
+            field = error.field if error.field in form.fields else "dataset_name"
+            form.add_error(field, error.message)
         except ConflictError:
             return to_step(upload, "done")
         else:
@@ -190,7 +197,7 @@ def upload_mapping(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
             return _previewed(request, upload)
         if found.survey.broken and not found.survey.rows:
             return map_page(request, upload, refused=found.survey.broken)
-        if mapping_problems(columns, is_json=found.survey.is_json):
+        if problems_of(upload, columns, found):
             return map_page(request, upload, refused="Some columns need another role or key.")
         if "remember" in request.POST:
             remember_mapping(request.workspace, columns)
