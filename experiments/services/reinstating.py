@@ -14,6 +14,7 @@ from experiments.models import (
     Example,
     ExampleRevision,
 )
+from experiments.queries.changes import count_changes
 from experiments.services.overrides import take_out_examples
 from experiments.services.versions import Change, new_version
 from tiebreak.accounts.models import User
@@ -73,6 +74,9 @@ def restore_version(
     dataset: Dataset, *, as_of: datetime, author: User | None = None
 ) -> DatasetVersion:
     """Make what stood at a moment stand again, as a new version; all between stays readable."""
+    dataset.refresh_from_db(fields=["modified_at"])
+    if not count_changes(dataset, as_of, None).total:
+        raise ConflictError("The dataset stands as it stood then; there is nothing to restore.")
     note = f"Restored what stood at {as_of.isoformat()}"
     with new_version(dataset, author=author, note=note) as change:
         later = ExampleRevision.objects.filter(dataset=dataset, valid_to=None, valid_from__gt=as_of)
@@ -81,8 +85,6 @@ def restore_version(
         change.removed = settle_removed(dataset, change)
         change.changed = closed - change.removed
         change.added = back - change.changed
-        if not closed and not back:
-            raise ConflictError("The dataset stands as it stood then; there is nothing to restore.")
     return dataset.versions.get(as_of=change.moment)
 
 

@@ -114,7 +114,7 @@ def test_answers_keyed_by_id_become_an_experiment(call: Call, workspace: Workspa
     ]
     assert runs[0].example_uid == uids[0]
     assert runs[0].payload.inputs == '{"question":"Question 0?"}'
-    marks = Feedback.objects.filter(experiment=experiment).order_by("key", "pk")
+    marks = Feedback.objects.filter(experiment=experiment).order_by("key", "-score")
     assert [(mark.key, mark.score, mark.value) for mark in marks] == [
         ("score", 1.0, None),
         ("score", 0.25, None),

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 
 from experiments.errors import InvalidError
 from experiments.models import Comparison, ComparisonEvaluator, Evaluator, Job, Order
+from experiments.queries.changes import version_note
 from experiments.queries.comparison_list import comparisons_of
 from experiments.queries.comparison_table import (
     FILTERS,
@@ -174,6 +175,7 @@ def shape(row: Comparison) -> dict[str, Any]:
         "metadata": row.metadata,
         "dataset_id": row.dataset.uid,
         "dataset_version": row.dataset_version,
+        "version_note": _version_note(row),
         "source": row.source,
         "margin": row.margin,
         "order": row.order if row.source == Comparison.Source.LAUNCHED else None,
@@ -188,6 +190,21 @@ def shape(row: Comparison) -> dict[str, Any]:
         ],
         "job": job_shape(row.job) if row.job else None,
         "evaluators": [_evaluator_shape(row, one, corrections.get(one.pk)) for one in evaluators],
+    }
+
+
+def _version_note(row: Comparison) -> dict[str, Any] | None:
+    """What differs when the experiments ran on different versions of the dataset."""
+    note = version_note(row)
+    if note is None:
+        return None
+    return {
+        "earlier": note.earlier,
+        "later": note.later,
+        "added": note.counts.added,
+        "changed": note.counts.changed,
+        "removed": note.counts.removed,
+        "first_rows": note.changed,
     }
 
 

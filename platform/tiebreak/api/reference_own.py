@@ -90,6 +90,19 @@ OWN = [
                 "Experiments in order of strength, from all their comparisons",
                 ("model", "source", "evaluator"),
             ),
+            "GET datasets/{uid}/versions/changes": Operation(
+                "Rows that differ between two versions, before and after",
+                ("from_version", "to_version", "limit", "cursor"),
+            ),
+            "POST datasets/{uid}/versions/restore": Operation(
+                "Let an earlier version stand again, as a new one",
+                body={"as_of": TIME},
+                status=201,
+            ),
+            "POST datasets/{uid}/splits/random": Operation(
+                "Put every example into one of some splits at random",
+                body={"ratios": {"train": 80, "test": 20}, "seed": 7},
+            ),
             "POST uploads": Operation(
                 "Take in a file of examples, or of what a system answered to a dataset",
                 status=202,

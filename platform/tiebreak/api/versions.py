@@ -8,7 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from experiments.errors import InvalidError
-from experiments.models import Dataset
+from experiments.models import Dataset, ExampleRevision
+from experiments.queries.changes import ChangedRow, changes_between
 from experiments.queries.versions import (
     difference,
     splits_at,
@@ -16,13 +17,15 @@ from experiments.queries.versions import (
     version_at,
     versions_of,
 )
-from experiments.services.splits import change_splits
+from experiments.services.reinstating import restore_version
+from experiments.services.splits import assign_splits, change_splits
 from experiments.services.versions import set_tag
 from tiebreak import access
 from tiebreak.api.examples import as_of_moment, written_shape
 from tiebreak.api.lists import page_of
 from tiebreak.api.reading import Fields, Params, object_body, workspace_of
 from tiebreak.api.shapes import Shape, version_shape
+from tiebreak.api.wire import raw
 
 
 def _dataset(request: Request, uid: str) -> Dataset:
@@ -83,6 +86,58 @@ def diff(request: Request, uid: str) -> Response:
             "examples_removed": found.removed,
         }
     )
+
+
+@api_view(["GET"])
+def changes(request: Request, uid: str) -> Response:
+    """The rows that differ between two versions, with what they said and say; paged by `cursor`."""
+    dataset, params = _dataset(request, uid), Params(request)
+    early, late = (
+        as_of_moment(dataset, params.text(name)) for name in ("from_version", "to_version")
+    )
+    cursor = params.text("cursor") or ""
+    page = changes_between(dataset, early, late, size=params.limit, cursor=cursor)
+    return Response({"changes": [_change(row) for row in page.rows], "cursor": page.older or None})
+
+
+def _change(row: ChangedRow) -> Shape:
+    return {"id": row.uid, "kind": row.kind, "before": _said(row.before), "after": _said(row.after)}
+
+
+def _said(row: ExampleRevision | None) -> Shape | None:
+    if row is None:
+        return None
+    payload = row.payload
+    texts = {"inputs": payload.inputs, "outputs": payload.outputs, "metadata": payload.metadata}
+    return {
+        "splits": row.splits,
+        **{name: raw(text) for name, text in texts.items()},
+    }
+
+
+@api_view(["POST"])
+def restore(request: Request, uid: str) -> Response:
+    """What stood at a version (`as_of`, a time or a tag) stands again, as a new version."""
+    dataset, body = _dataset(request, uid), object_body(request)
+    wanted = body.needed_text("as_of")
+    row = restore_version(dataset, as_of=as_of_moment(dataset, wanted) or dataset.modified_at)
+    return Response(version_shape(row, tags_of(dataset, [row])[row.as_of]), status=201)
+
+
+@api_view(["POST"])
+def random_splits(request: Request, uid: str) -> Response:
+    """Every example into one of the splits at random: `{"ratios": {"train": 80}, "seed": 7}`."""
+    dataset, body = _dataset(request, uid), object_body(request)
+    ratios = body.get("ratios")
+    if not isinstance(ratios, dict) or not all(
+        isinstance(share, int | float) and not isinstance(share, bool) for share in ratios.values()
+    ):
+        raise InvalidError("ratios", "must be an object of numbers by split")
+    seed = body.get("seed")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
+        raise InvalidError("seed", "must be a whole number")
+    done = assign_splits(dataset=dataset, ratios=ratios, seed=seed)
+    return Response({"seed": done.seed, "counts": done.counts, "as_of": done.written.as_of})
 
 
 @api_view(["GET", "PUT"])

@@ -43,7 +43,7 @@ def _symbol(found: re.Match[str]) -> str:
 def clamp(text: str | None) -> SafeString:
     """A few lines of a text; what is cut says how long the whole is."""
     if text is None:
-        return format_html('<span class="muted">–</span>')
+        return SafeString('<span class="muted">–</span>')
     shown = visible(text[:CLAMP_CHARACTERS])
     if len(text) <= CLAMP_CHARACTERS:
         return format_html('<div class="clamp" dir="auto">{}</div>', shown)

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from experiments.models import Comparison, ComparisonEvaluator, SharedLink
+from experiments.queries.changes import version_note
 from experiments.queries.comparison_search import search_rows
 from experiments.queries.comparison_table import (
     Page,
@@ -52,6 +53,7 @@ def comparison_detail(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     link = link_of(comparison)
     context = {
         **comparison_context(comparison, request.GET),
+        "version_note": version_note(comparison) if partial_of(request) == "judged" else None,
         "report_address": reverse("comparison_report", args=[uid]),
         "link": link,
         "link_address": _link_address(request, link),

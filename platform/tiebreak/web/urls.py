@@ -6,6 +6,7 @@ from django.views.generic import RedirectView
 from tiebreak.web import (
     accounts,
     comparisons,
+    dataset_changes,
     dataset_comparisons,
     datasets,
     evaluators,
@@ -48,6 +49,9 @@ urlpatterns = [
     path("datasets/<uuid:uid>/delete", datasets.dataset_delete, name="dataset_delete"),
     path("datasets/<uuid:uid>/export", exports.dataset_export, name="dataset_export"),
     path("datasets/<uuid:uid>/versions", datasets.dataset_versions, name="dataset_versions"),
+    path("datasets/<uuid:uid>/changes", dataset_changes.dataset_changes, name="dataset_changes"),
+    path("datasets/<uuid:uid>/restore", dataset_changes.dataset_restore, name="dataset_restore"),
+    path("datasets/<uuid:uid>/splits", dataset_changes.dataset_splits, name="dataset_splits"),
     path(
         "datasets/<uuid:uid>/experiments",
         datasets.dataset_experiments,
