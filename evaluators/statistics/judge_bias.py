@@ -146,7 +146,13 @@ def length_controlled(
     feature = np.tanh(lengths / sd)
     if is_separated(scores, feature):
         return nothing("Length alone separates wins from losses; no finite fit.", *keys, **about)
-    (intercept, slope), covariance = fit_logistic(scores, feature)
+    try:
+        (intercept, slope), covariance = fit_logistic(scores, feature)
+    except np.linalg.LinAlgError:
+        intercept = slope = math.nan
+    if not math.isfinite(intercept + slope) or not 0 < covariance[1, 1] < math.inf:
+        # Such as lengths that all differ by many SDs: the tanh of each is 1.
+        return nothing("The length differences are too alike for a fit.", *keys, **about)
     z = slope / math.sqrt(covariance[1, 1])
     return report(
         intercept=intercept,

@@ -189,8 +189,9 @@ def table_page(
 
 def beyond(cursor: Cursor, side: str) -> Q:
     """Rows after (`gt`) or before (`lt`) a place."""
-    return Q(**{f"position__{side}": cursor.position}) | Q(
-        **{"position": cursor.position, f"pk__{side}": cursor.judgment_id}
+    # The first condition says nothing new, but lets the index begin at the place.
+    return Q(**{f"position__{side}e": cursor.position}) & (
+        Q(**{f"position__{side}": cursor.position}) | Q(**{f"pk__{side}": cursor.judgment_id})
     )
 
 

@@ -79,6 +79,8 @@ def _beyond(keys: tuple[str, ...], place: tuple[Any, ...], side: str) -> Q:
     condition = Q(**{f"{keys[0]}__{side}": place[0]})
     if len(keys) > 1:
         condition |= Q(**{keys[0]: place[0], f"{keys[1]}__{side}": place[1]})
+        # Says nothing new, but lets the index begin at the place instead of at its start.
+        condition &= Q(**{f"{keys[0]}__{side}e": place[0]})
     return condition
 
 

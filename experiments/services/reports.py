@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
-from django.db import connection, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from experiments.models import ComparisonEvaluator, Job, JudgingReport
@@ -67,9 +67,13 @@ def add_up(evaluator: ComparisonEvaluator) -> Report:
     begun = timezone.now()
     report = report_of(evaluator.comparison, evaluator)
     kept = {"body": dumps(report.as_dict()), "added_up_at": begun}
-    JudgingReport.objects.bulk_create(
-        [JudgingReport(evaluator=evaluator, **kept)], ignore_conflicts=True
-    )
+    try:
+        with transaction.atomic():
+            JudgingReport.objects.bulk_create(
+                [JudgingReport(evaluator=evaluator, **kept)], ignore_conflicts=True
+            )
+    except IntegrityError:
+        return report  # The comparison was deleted meanwhile.
     JudgingReport.objects.filter(evaluator=evaluator, added_up_at__lt=begun).update(**kept)
     return report
 
