@@ -11,10 +11,11 @@ from django.db.models import Q
 
 from experiments.columns import columns_of, fetch, made
 from experiments.models import Experiment, Feedback
-from experiments.rawjson import loads
+from experiments.rawjson import dumps, loads
 from tiebreak.accounts.models import Workspace
 
 MAX_COMMENTS = 10
+MAX_VALUES = 100
 
 
 @dataclass
@@ -56,7 +57,7 @@ def figures(rows: Iterable[Feedback]) -> KeyFigures:
     rows = list(rows)
     good = [row for row in rows if not row.is_error]
     scores = [row.score for row in good if row.score is not None]
-    values = Counter(str(loads(row.value)) for row in good if row.value is not None)
+    values = Counter(value_label(row.value) for row in good if row.value is not None)
     comments = [str(loads(row.comment)) for row in rows if row.comment is not None]
     return KeyFigures(
         n=sum(row.score is not None or row.value is not None for row in good),
@@ -71,25 +72,49 @@ def figures(rows: Iterable[Feedback]) -> KeyFigures:
     )
 
 
-_OF_EXPERIMENTS = """
-SELECT experiment_id, key, run_uid IS NULL,
-       count(*) FILTER (WHERE NOT is_error AND (score IS NOT NULL OR value IS NOT NULL)),
-       avg(score) FILTER (WHERE NOT is_error), stddev_pop(score) FILTER (WHERE NOT is_error),
-       min(score) FILTER (WHERE NOT is_error), max(score) FILTER (WHERE NOT is_error),
-       count(*) FILTER (WHERE is_error)
+def value_label(text: str) -> str:
+    """A value given as JSON text, as the key it is counted under: a text itself, else JSON."""
+    value = loads(text)
+    return value if isinstance(value, str) else dumps(value)
+
+
+_FIGURES = """
+count(*) FILTER (WHERE NOT is_error AND (score IS NOT NULL OR value IS NOT NULL)),
+avg(score) FILTER (WHERE NOT is_error), stddev_pop(score) FILTER (WHERE NOT is_error),
+min(score) FILTER (WHERE NOT is_error), max(score) FILTER (WHERE NOT is_error),
+count(*) FILTER (WHERE is_error)
+"""
+
+_OF_EXPERIMENTS = f"""
+SELECT experiment_id, key, run_uid IS NULL, {_FIGURES}
 FROM experiments_feedback
 WHERE experiment_id = ANY(%s) AND comparison_uid IS NULL
 GROUP BY experiment_id, key, run_uid IS NULL
 ORDER BY key
-"""
+"""  # noqa: S608
 
-_VALUES = """
-SELECT experiment_id, key, run_uid IS NULL, value::text, count(*)
+_OF_COMPARISONS = f"""
+SELECT comparison_uid, key, {_FIGURES}
 FROM experiments_feedback
-WHERE experiment_id = ANY(%s) AND comparison_uid IS NULL AND NOT is_error AND value IS NOT NULL
-GROUP BY experiment_id, key, run_uid IS NULL, value::text
-ORDER BY count(*) DESC LIMIT 1000
-"""
+WHERE workspace_id = %s AND comparison_uid = ANY(%s)
+GROUP BY comparison_uid, key
+ORDER BY key
+"""  # noqa: S608
+
+# The most frequent ones of each key: free texts may be as many as runs.
+_VALUES = f"""
+SELECT experiment_id, key, whole, value, n FROM (
+    SELECT experiment_id, key, run_uid IS NULL AS whole, value::text AS value, count(*) AS n,
+        row_number() OVER (
+            PARTITION BY experiment_id, key, run_uid IS NULL ORDER BY count(*) DESC, value::text
+        ) AS place
+    FROM experiments_feedback
+    WHERE experiment_id = ANY(%s) AND comparison_uid IS NULL AND NOT is_error
+        AND value IS NOT NULL
+    GROUP BY experiment_id, key, run_uid IS NULL, value::text
+) AS counted
+WHERE place <= {MAX_VALUES} ORDER BY place
+"""  # noqa: S608
 
 
 def figures_of_experiments(ids: Sequence[int]) -> dict[tuple[int, bool], Figures]:
@@ -97,11 +122,22 @@ def figures_of_experiments(ids: Sequence[int]) -> dict[tuple[int, bool], Figures
     found: dict[tuple[int, bool], Figures] = defaultdict(dict)
     with connection.cursor() as cursor:
         cursor.execute(_OF_EXPERIMENTS, [list(ids)])
-        for pk, key, whole, n, avg, stdev, low, high, errors in cursor.fetchall():
-            found[pk, whole][key] = KeyFigures(n, avg, stdev, low, high, errors)
+        for pk, key, whole, *numbers in cursor.fetchall():
+            found[pk, whole][key] = KeyFigures(*numbers)
         cursor.execute(_VALUES, [list(ids)])
         for pk, key, whole, value, n in cursor.fetchall():
-            found[pk, whole][key].values[str(loads(value))] = n
+            counts, label = found[pk, whole][key].values, value_label(value)
+            counts[label] = counts.get(label, 0) + n
+    return found
+
+
+def figures_of_comparisons(workspace: Workspace, uids: Sequence[UUID]) -> dict[UUID, Figures]:
+    """By comparison and key: the marks that scripts gave there, all sides together."""
+    found: dict[UUID, Figures] = defaultdict(dict)
+    with connection.cursor() as cursor:
+        cursor.execute(_OF_COMPARISONS, [workspace.pk, list(uids)])
+        for uid, key, *numbers in cursor.fetchall():
+            found[uid][key] = KeyFigures(*numbers)
     return found
 
 

@@ -7,6 +7,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test import Client as DjangoClient
+from django.test.utils import CaptureQueriesContext
 
 from experiments.models import Comparison, Experiment, Game, Judgment, Outcome, Pair, Run
 from experiments.queries.outcome_counts import outcome_counts
@@ -61,6 +64,35 @@ def script(call: Call, workspace: Workspace) -> Script:
     body = {"id": uid, "name": "duel", "experiment_ids": [str(a.uid), str(b.uid)]}
     assert call("POST", "/datasets/comparative", json=body).status_code == 201
     return Script(call, Comparison.objects.get(uid=uid), a, b)
+
+
+def test_it_tells_the_figures_of_its_marks(script: Script, call: Call) -> None:
+    path = f"/comparisons/{script.comparison.uid}/rows"
+    assert call("GET", path).json() == {"rows": [], "next_cursor": None}
+    assert call("GET", path, params={"evaluator": "preference"}).status_code == 404
+    script.mark(script.run_of(script.a), 1)
+    script.mark(script.run_of(script.b), 0)
+    script.mark(script.run_of(script.b, 1), None, error=True)
+    one = call("GET", f"/datasets/comparative/{script.comparison.uid}").json()
+    assert call("GET", "/datasets/comparative").json() == [one]
+    figures = one["feedback_stats"]["preference"]
+    assert (figures["n"], figures["avg"], figures["errors"]) == (2, 0.5, 1)
+    assert len(call("GET", path).json()["rows"]) == 1
+
+
+def test_a_list_of_many_takes_no_more_queries(script: Script, call: Call, api_key: str) -> None:
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as context:
+            answer = DjangoClient().get("/api/datasets/comparative", headers={"x-api-key": api_key})
+        assert answer.status_code == 200
+        return len(context)
+
+    queries()  # What the first request caches is no part of it.
+    before = queries()
+    for number in range(4):
+        ids = [str(script.a.uid), str(script.b.uid)]
+        call("POST", "/datasets/comparative", json={"name": f"n{number}", "experiment_ids": ids})
+    assert queries() == before
 
 
 def test_a_pair_is_open_until_both_sides_have_a_score(script: Script) -> None:

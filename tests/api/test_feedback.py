@@ -154,6 +154,34 @@ def test_texts_are_counted(call: Call) -> None:
     assert (stats["values"], stats["n"]) == ({"good": 2, "bad": 1}, 3)
 
 
+def test_values_that_are_no_texts_are_counted_as_json(call: Call) -> None:
+    run = run_body()
+    call("POST", "/runs", json=run)
+    for text in ('{"a":true}', '{ "a": true }', "1", '"1"', "false"):
+        body = f'{{"run_id": "{run["id"]}", "key": "k", "value": {text}}}'
+        answer = call("POST", "/feedback", data=body, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 200, answer.text
+    expected = {'{"a":true}': 2, "1": 2, "false": 1}
+    [session] = call("GET", "/sessions?name=project&include_stats=true").json()
+    assert session["feedback_stats"]["k"]["values"] == expected
+    assert call("GET", f"/runs/{run['id']}").json()["feedback_stats"]["k"]["values"] == expected
+
+
+def test_each_key_shows_its_most_frequent_values(call: Call) -> None:
+    """Free texts of one key leave those of another alone."""
+    run = run_body()
+    rows = [{"run_id": run["id"], "key": "free", "value": f"text {n}"} for n in range(1100)]
+    rows += [{"run_id": run["id"], "key": "mark", "value": "rare"}]
+    parts = [json_part(f"feedback.{uuid4()}", row) for row in rows]
+    call("POST", "/runs", json=run)
+    answer = call("POST", "/runs/multipart", data=multipart(*parts), headers=HEADERS)
+    assert answer.status_code == 202, answer.text
+    [session] = call("GET", "/sessions?name=project&include_stats=true").json()
+    assert session["feedback_stats"]["mark"]["values"] == {"rare": 1}
+    assert session["feedback_stats"]["free"]["n"] == 1100
+    assert len(session["feedback_stats"]["free"]["values"]) == 100
+
+
 def test_booleans_count_as_one_and_zero(call: Call) -> None:
     run = run_body()
     call("POST", "/runs", json=run)

@@ -1,7 +1,10 @@
 """Comparative experiments, made by scripts that judge themselves."""
 
+from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
+from django.db.models import prefetch_related_objects
 from django.http import Http404
 from django.utils import timezone
 from rest_framework.decorators import api_view
@@ -11,6 +14,7 @@ from rest_framework.response import Response
 from experiments.errors import InvalidError
 from experiments.ids import uuid7
 from experiments.models import Comparison, Dataset, Experiment
+from experiments.queries.feedback import figures_of_comparisons
 from experiments.services.comparisons import record_sdk_comparison
 from tiebreak import access
 from tiebreak.accounts.models import Workspace
@@ -29,7 +33,7 @@ def _create(request: Request) -> Response:
     uid = body.uuid("id") or uuid7()
     known = Comparison.objects.filter(workspace=workspace, uid=uid).first()
     if known is not None:
-        return Response(comparison_shape(known, workspace))
+        return Response(_shapes(workspace, [known])[0])
     experiments = _experiments(workspace, body.uuids("experiment_ids") or [])
     extra = Fields(body.object("extra") or {})
     comparison = record_sdk_comparison(
@@ -43,7 +47,7 @@ def _create(request: Request) -> Response:
         metadata=extra.object("metadata") or body.object("metadata") or {},
         created_at=body.moment("created_at") or timezone.now(),
     )
-    return Response(comparison_shape(comparison, workspace), status=201)
+    return Response(_shapes(workspace, [comparison])[0], status=201)
 
 
 def _experiments(workspace: Workspace, uids: list[UUID]) -> list[Experiment]:
@@ -79,11 +83,17 @@ def _list(request: Request) -> Response:
     }
     given = {key: value for key, value in conditions.items() if value is not None}
     rows = Comparison.objects.filter(workspace=workspace, **given).select_related("dataset")
-    page = page_of(request, rows, ["-created_at", "-pk"])
-    return Response([comparison_shape(row, workspace) for row in page])
+    return Response(_shapes(workspace, page_of(request, rows, ["-created_at", "-pk"])))
 
 
 @api_view(["GET"])
 def comparison(request: Request, uid: str) -> Response:
     workspace = workspace_of(request)
-    return Response(comparison_shape(access.comparison(workspace, uid), workspace))
+    return Response(_shapes(workspace, [access.comparison(workspace, uid)])[0])
+
+
+def _shapes(workspace: Workspace, rows: Sequence[Comparison]) -> list[dict[str, Any]]:
+    """However many rows: the sides are one query, the figures another."""
+    prefetch_related_objects(rows, "sides__experiment")
+    figures = figures_of_comparisons(workspace, [row.uid for row in rows])
+    return [comparison_shape(row, workspace, figures.get(row.uid, {})) for row in rows]

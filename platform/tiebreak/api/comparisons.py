@@ -293,6 +293,8 @@ def comparison_budget(request: Request, uid: str) -> Response:
 def comparison_rows(request: Request, uid: str) -> Response:
     """The judged pairs: `evaluator`, `out` (repeated), `split`, `q`, `limit`, `cursor`."""
     found, params = access.comparison(workspace_of(request), uid), Params(request)
+    if params.text("evaluator") is None and not found.evaluators.exists():
+        return Response({"rows": [], "next_cursor": None})  # Its script has judged nothing yet.
     evaluator = _chosen(found, params.text("evaluator"))
     outcomes = params.texts("out") or []
     unknown = set(outcomes) - {one.key for one in FILTERS}

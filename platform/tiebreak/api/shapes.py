@@ -153,10 +153,7 @@ def feedback_shape(row: Feedback) -> Shape:
     }
 
 
-def comparison_shape(
-    comparison: Comparison, workspace: Workspace, figures: Figures | None = None
-) -> Shape:
-    sides = list(comparison.sides.select_related("experiment"))
+def comparison_shape(comparison: Comparison, workspace: Workspace, figures: Figures) -> Shape:
     return {
         "id": comparison.uid,
         "tenant_id": workspace.uid,
@@ -168,9 +165,9 @@ def comparison_shape(
         "extra": raw(comparison.extra),
         "experiments_info": [
             {"id": side.experiment.uid if side.experiment else None, "name": side.name}
-            for side in sides
+            for side in comparison.sides.all()
         ],
-        "feedback_stats": figures_shape(figures or {}),
+        "feedback_stats": figures_shape(figures),
     }
 
 
