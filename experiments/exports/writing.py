@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import orjson
 
+from experiments.exports.parquet import parquet_blocks
 from experiments.exports.records import Export, Record
+from experiments.formats.formulas import guarded
 from experiments.formats.members import BadJson, Scanner
 from experiments.rawjson import NotJsonError, dumps, loads, loads_exact, storable
 
 BLOCK_CHARACTERS = 64 * 1024
 MAX_SPREAD = 200
 _BREAKS = str.maketrans("\r\n", "  ")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 
 
 def json_lines(export: Export) -> Iterator[str]:
@@ -56,20 +56,11 @@ def blocks(lines: Iterator[str]) -> Iterator[bytes]:
             lines.close()
 
 
-WRITERS: dict[str, Callable[[Export], Iterator[str]]] = {"jsonl": json_lines, "csv": csv_lines}
-
-
-def guarded(text: str) -> str:
-    """A text no spreadsheet takes for a formula: an apostrophe goes before = + - @ tab and CR.
-
-    One more goes before texts that have apostrophes there already; so `unguarded` undoes it.
-    """
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def unguarded(text: str) -> str:
-    """The text that `guarded` was given."""
-    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+WRITERS: dict[str, Callable[[Export], Iterator[bytes]]] = {
+    "jsonl": lambda export: blocks(json_lines(export)),
+    "csv": lambda export: blocks(csv_lines(export)),
+    "parquet": parquet_blocks,
+}
 
 
 def _line_writer() -> Callable[[list[str]], str]:

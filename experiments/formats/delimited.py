@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from experiments.formats.encodings import TextFile
+from experiments.formats.formulas import unguarded
 from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row
 
 MAX_CELL = 16_000_000
@@ -28,8 +29,11 @@ class DelimitedSource:
 
     is_json = False
 
-    def __init__(self, path: Path, *, encoding: str, delimiter: str, quote: str) -> None:
+    def __init__(
+        self, path: Path, *, encoding: str, delimiter: str, quote: str, unguard: bool = False
+    ) -> None:
         self.file = TextFile(path, encoding)
+        self.unguard = unguard
         self.blank = 0
         self.notices: list[str] = []
         self.reader = csv.reader(
@@ -98,7 +102,7 @@ class DelimitedSource:
                 yield self._bad(line, str(error))
                 continue
             if any(map(str.strip, cells)):
-                yield line, cells
+                yield line, list(map(unguarded, cells)) if self.unguard else cells
             else:
                 self.blank += 1
 

@@ -49,6 +49,7 @@ class Layout:
     delimiter: str = ","
     quote: str = '"'
     sheet: str = ""
+    unguard: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -79,7 +80,11 @@ def open_source(path: Path, layout: Layout) -> Source:
     if layout.format == "parquet":
         return ParquetSource(path)
     return DelimitedSource(
-        path, encoding=layout.encoding, delimiter=layout.delimiter, quote=layout.quote
+        path,
+        encoding=layout.encoding,
+        delimiter=layout.delimiter,
+        quote=layout.quote,
+        unguard=layout.unguard,
     )
 
 

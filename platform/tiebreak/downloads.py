@@ -17,12 +17,16 @@ from experiments.exports.datasets import dataset_export
 from experiments.exports.experiments import experiment_export
 from experiments.exports.judgments import games_export, judgments_export
 from experiments.exports.records import Export
-from experiments.exports.writing import WRITERS, blocks
+from experiments.exports.writing import WRITERS
 from experiments.models import Comparison, ComparisonEvaluator, Dataset, Experiment, Judgment
 from experiments.queries.examples import moment_of_tag
 from tiebreak.row_filters import RowFilters, text
 
-TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def download(export: Export, query: QueryDict) -> StreamingHttpResponse:
     ending = query.get("format", "jsonl")
     if ending not in WRITERS:
         raise InvalidError("format", f"must be one of {', '.join(WRITERS)}")
-    return attached(blocks(WRITERS[ending](export)), f"{export.name}.{ending}", TYPES[ending])
+    return attached(WRITERS[ending](export), f"{export.name}.{ending}", TYPES[ending])
 
 
 def attached(content: Iterator[bytes], filename: str, kind: str) -> StreamingHttpResponse:

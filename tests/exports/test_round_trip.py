@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from experiments.exports.datasets import dataset_export
-from experiments.exports.writing import blocks, guarded, json_lines, unguarded
+from experiments.exports.writing import WRITERS, blocks, json_lines
+from experiments.formats.formulas import guarded, unguarded
 from experiments.ids import uuid7
 from experiments.models import Dataset, Upload
 from experiments.services.datasets import create_dataset
@@ -20,8 +22,9 @@ from experiments.services.examples import SPLIT_KEY, NewExample, add_examples
 from experiments.services.uploading.columns import guess_columns
 from experiments.services.uploading.files import Receiver
 from experiments.services.uploading.previewing import survey_of
+from experiments.services.uploading.reading import layout_of
 from experiments.services.uploading.storing import store_upload
-from experiments.services.uploads import create_upload, queue_upload, set_mapping
+from experiments.services.uploads import create_upload, queue_upload, set_layout, set_mapping
 from tiebreak.accounts.models import Workspace
 
 TEXTS = st.text(
@@ -81,10 +84,12 @@ def exported(dataset: Dataset) -> bytes:
     return b"".join(blocks(json_lines(dataset_export(dataset))))
 
 
-def imported(workspace: Workspace, data: bytes) -> Dataset:
+def imported(workspace: Workspace, data: bytes, **layout: Any) -> Dataset:
     receiver = Receiver()
     receiver.write(data)
     upload = create_upload(workspace=workspace, file=receiver.finish(), filename="back.jsonl")
+    if layout:
+        set_layout(upload, replace(layout_of(upload), **layout))
     set_mapping(upload, guess_columns(survey_of(upload)))
     store_upload(queue_upload(upload, policy="stop").pk, threading.Event())
     upload.refresh_from_db()
@@ -119,6 +124,55 @@ def test_an_import_of_an_export_exports_the_same(
     again = imported(other_workspace, first)
     assert exported(again) == first
     assert first.count(b"\n") == len(examples)
+
+
+TEXTS_BY_KEY = st.fixed_dictionaries({"question": TEXTS, "=cmd": TEXTS}).map(json.dumps)
+TEXT_EXAMPLES = st.builds(
+    NewExample, inputs=TEXTS_BY_KEY, outputs=st.none() | TEXTS_BY_KEY, metadata=TEXTS_BY_KEY
+)
+
+
+@pytest.mark.django_db(transaction=True)
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(examples=st.lists(TEXT_EXAMPLES, min_size=1, max_size=4))
+@example(
+    examples=[NewExample('{"question":"\'=1+1","=cmd":"-0.5"}', None, '{"question":"\'\'@x"}')]
+)
+def test_a_csv_with_its_apostrophes_undone_exports_the_same(
+    own_files: None,
+    workspace: Workspace,
+    other_workspace: Workspace,
+    examples: list[NewExample],
+) -> None:
+    dataset = create_dataset(workspace=workspace, name=str(uuid7()))
+    add_examples(dataset=dataset, examples=examples)
+    first = b"".join(WRITERS["csv"](dataset_export(dataset)))
+    again = imported(other_workspace, first, format="csv", delimiter=",", quote='"', unguard=True)
+    assert b"".join(WRITERS["csv"](dataset_export(again))) == first
+
+
+@pytest.mark.django_db(transaction=True)
+@settings(
+    max_examples=15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(examples=st.lists(EXAMPLES, min_size=1, max_size=4))
+def test_a_parquet_file_exports_the_same(
+    own_files: None,
+    workspace: Workspace,
+    other_workspace: Workspace,
+    examples: list[NewExample],
+) -> None:
+    dataset = create_dataset(workspace=workspace, name=str(uuid7()))
+    add_examples(dataset=dataset, examples=examples)
+    first = exported(dataset)
+    again = imported(other_workspace, b"".join(WRITERS["parquet"](dataset_export(dataset))))
+    assert exported(again) == first
 
 
 @given(TEXTS)

@@ -99,12 +99,21 @@ def _guess(name: str, survey: Survey, *, has_id: bool) -> Column:
     samples = survey.samples(name)
     if survey.is_json and plain in _WHOLE and samples and all(map(_is_object, samples)):
         return Column(name, role, "")
-    return Column(name, role, name)
+    held = [text for text in samples if text != "null"]
+    if survey.is_json and plain in _WHOLE and samples and all(map(_is_object_text, held)):
+        return Column(name, role, "", parse=bool(held))
+    opening = '"[' if survey.is_json else "["
+    lists = role == Role.SPLIT and samples and all(text.startswith(opening) for text in samples)
+    return Column(name, role, name, parse=bool(lists))
 
 
 def _by_prefix(name: str) -> Column | None:
     match = _PREFIXED.fullmatch(name)
     return Column(name, _ROLE_OF[match[1].rstrip("s")], match[2]) if match else None
+
+
+def _is_object_text(text: str) -> bool:
+    return text.startswith('"{')
 
 
 def _is_object(text: str) -> bool:

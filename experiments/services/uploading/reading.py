@@ -64,7 +64,7 @@ class Chunk:
 
 def layout_of(upload: Upload) -> Layout:
     options = upload.options
-    names = ("encoding", "delimiter", "quote", "sheet")
+    names = ("encoding", "delimiter", "quote", "sheet", "unguard")
     return Layout(upload.format, **{name: options[name] for name in names if name in options})
 
 

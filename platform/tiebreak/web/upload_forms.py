@@ -114,6 +114,9 @@ class LayoutForm(forms.Form):
     other = forms.CharField(label="Other delimiter", required=False, max_length=1, strip=False)
     quote = forms.ChoiceField(label="Quotation mark", choices=QUOTES, required=False)
     sheet = forms.ChoiceField(label="Sheet", required=False)
+    unguard = forms.BooleanField(
+        label="Take away apostrophes that an export put before formulas", required=False
+    )
 
     def __init__(self, upload: Upload, data: QueryDict | None = None) -> None:
         layout = layout_of(upload)
@@ -125,6 +128,7 @@ class LayoutForm(forms.Form):
                 "delimiter": str(ord(layout.delimiter)),
                 "quote": layout.quote,
                 "sheet": layout.sheet,
+                "unguard": layout.unguard,
             },
         )
         if not layout.is_text:
@@ -154,6 +158,7 @@ class LayoutForm(forms.Form):
             cleaned["other"] or (chr(int(code)) if code else self.before.delimiter),
             cleaned["quote"] if "quote" in self.data else self.before.quote,
             cleaned["sheet"] or self.before.sheet,
+            cleaned["unguard"],
         )
 
 
