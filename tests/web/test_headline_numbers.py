@@ -67,6 +67,10 @@ def everywhere(alice: User, call: Call, comparison: Comparison) -> tuple[int, in
     page = page_of(alice, comparison)
     assert facts_of(page)["Win rate, ties as half"] == half["text"]
     assert found["verdict"]["sentence"] == sentence_of(page)
+    address = reverse("comparison_report_file", args=[comparison.uid])
+    answer: Any = signed_in(alice).get(address)
+    file = html.unescape(b"".join(answer.streaming_content).decode())
+    assert f'<p class="sentence">{found["verdict"]["sentence"]}</p>' in file
     for side, count in (("a", a), ("b", b), ("tie", tie)):
         assert re.search(rf'id="out-{side}".*?<span class="count">{count}</span>', page, re.S)
     return a, b, tie, half["text"]
