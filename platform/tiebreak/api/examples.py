@@ -38,8 +38,17 @@ from tiebreak.api.reading import (
 from tiebreak.api.shapes import Shape, attachment_shapes, example_shape
 from tiebreak.api.wire import moment
 
-ESSENTIAL = ("id", "created_at", "dataset_id")
-DEFAULT = (*ESSENTIAL, "inputs", "outputs", "metadata", "modified_at", "source_run_id", "name")
+DEFAULT = (
+    "id",
+    "name",
+    "dataset_id",
+    "inputs",
+    "outputs",
+    "metadata",
+    "source_run_id",
+    "created_at",
+    "modified_at",
+)
 
 
 def as_of_moment(dataset: Dataset | None, text: str | None) -> datetime | None:
@@ -85,10 +94,10 @@ def _list(request: Request) -> Response:
 
 
 def _shapes(request: Request, page: Sequence[ExampleRevision], params: Params) -> list[Shape]:
-    """`select` adds to the usual fields, unless those are to be left out."""
+    """`select` adds to the usual fields; those left out, it stands with the id alone."""
     select = params.texts("select") or []
-    only = ESSENTIAL if params.flag("exclude_default_fields") else DEFAULT
-    wanted = {*only, *select}
+    alone = select and params.flag("exclude_default_fields")
+    wanted = {*(("id",) if alone else DEFAULT), *select}
     files = attachments_of([row.pk for row in page]) if "attachment_urls" in wanted else {}
     link = link_maker(request)
     shapes = [example_shape(row, attachment_shapes(files.get(row.pk, ()), link)) for row in page]
