@@ -17,7 +17,7 @@ from django.db.models import (
     TextField,
 )
 
-from experiments.filters.examples import example_condition
+from experiments.filters.examples import described_by, example_condition
 from experiments.models import (
     Attachment,
     Dataset,
@@ -60,7 +60,7 @@ def example_revisions(
     if splits is not None:
         rows = rows.filter(splits__overlap=list(splits))
     if metadata is not None:
-        described = Q(metadata__contains=metadata)
+        described = described_by(metadata)
         # The index knows rows with a text for searches; the few others are looked through.
         rows = rows.filter(Q(described, search__isnull=False) | Q(described, search=None))
     return rows.filter(example_condition(filter_text)) if filter_text else rows

@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 
 from experiments.copying import reserve_ids
 from experiments.errors import ConflictError, InvalidError
+from experiments.filters.examples import SPLIT_KEY as SPLIT_KEY
 from experiments.ids import uuid7s
 from experiments.models import DEFAULT_SPLIT, Dataset, Example, ExampleRevision
 from experiments.rawjson import dumps, loads_exact, search_text
@@ -30,8 +31,6 @@ from experiments.services.overrides import take_out_examples
 from experiments.services.schemas import check_against
 from experiments.services.versions import Change, new_version
 from tiebreak.accounts.models import User
-
-SPLIT_KEY = "dataset_split"
 
 
 @dataclass(frozen=True)
@@ -161,14 +160,18 @@ def update_examples(
 
 
 def delete_examples(
-    *, dataset: Dataset, uids: Sequence[UUID], author: User | None = None
+    *,
+    dataset: Dataset,
+    uids: Sequence[UUID],
+    author: User | None = None,
+    missing_ok: bool = False,
 ) -> Written:
     """Take examples out of the dataset from now on; earlier moments still show them.
 
-    Comparisons no longer count them.
+    Comparisons no longer count them. One that is gone already is an error, unless `missing_ok`.
     """
     with new_version(dataset, author=author) as version:
-        standing = _standing(dataset, uids)
+        standing = _standing(dataset, uids, missing_ok=missing_ok)
         close([row.pk for row in standing], version.moment)
         version.removed += len(standing)
         take_out_examples(dataset, uids)
@@ -177,8 +180,8 @@ def delete_examples(
 
 @transaction.atomic
 def erase_examples(*, dataset: Dataset, uids: Sequence[UUID]) -> Written:
-    """Delete examples with their whole history."""
-    written = delete_examples(dataset=dataset, uids=uids)
+    """Delete examples with their whole history, also those that were taken out before."""
+    written = delete_examples(dataset=dataset, uids=uids, missing_ok=True)
     Example.objects.filter(dataset=dataset, uid__in=uids).delete()
     return written
 
@@ -265,7 +268,7 @@ def clean_splits(splits: object) -> list[str]:
     return list(dict.fromkeys(split for split in splits if split))
 
 
-def _standing(dataset: Dataset, uids: object) -> list[ExampleRevision]:
+def _standing(dataset: Dataset, uids: object, *, missing_ok: bool = False) -> list[ExampleRevision]:
     """The standing revisions of these examples, in order; all of them must be of this dataset."""
     wanted = set(uids)  # type: ignore[call-overload]
     rows = list(
@@ -278,7 +281,7 @@ def _standing(dataset: Dataset, uids: object) -> list[ExampleRevision]:
     if any(row.dataset_id != dataset.pk for row in rows):
         raise ConflictError("An example belongs to another dataset; nothing was changed.")
     missing = wanted - {row.example.uid for row in rows}
-    if missing:
+    if missing and not missing_ok:
         raise LookupError(f"Example {min(missing)} not found")
     return rows
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -82,6 +83,11 @@ def test_lists_obey_every_filter(client: Client) -> None:
     assert found(filter="exists(metadata, 'hard')") == [2]
     assert found(filter='has("metadata", \'{"lang": "de"}\')') == [1]
     assert found(filter='and(exists(metadata, "lang"), not(exists(metadata, "hard")))') == [0, 1]
+    # Splits are found where they are shown.
+    assert found(metadata={"dataset_split": ["a"], "lang": "en"}) == [0, 2]
+    assert found(metadata={"dataset_split": ["b", "a"]}) == [2]
+    assert found(filter='has(metadata, \'{"dataset_split": "b"}\')') == [1, 2]
+    assert found(filter='not(exists(metadata, "dataset_split"))') == []
     assert found(example_ids=[ids[2], ids[0]]) == [0, 2]
     assert found(limit=1, offset=1) == [1]
     assert [row.id for row in client.list_examples(example_ids=[ids[1]])] == [ids[1]]
@@ -137,6 +143,21 @@ def test_deleted_examples_stay_readable_in_the_past(client: Client) -> None:
     client.delete_examples([rows[1].id], hard_delete=True)
     assert len(list(client.list_examples(dataset_id=dataset.id, as_of=before))) == 3
     assert client.read_dataset(dataset_id=dataset.id).example_count == 1
+    # What was deleted before is erased as well, and none of them is in the way of the others.
+    client.delete_examples([rows[0].id, rows[3].id, uuid4()], hard_delete=True)
+    past = list(client.list_examples(dataset_id=dataset.id, as_of=before))
+    assert [row.id for row in past] == [rows[2].id]
+    client.delete_examples([rows[2].id, rows[3].id])
+    assert client.read_dataset(dataset_id=dataset.id).example_count == 0
+
+
+def test_overlapping_deletions_at_once_leave_nothing(client: Client) -> None:
+    dataset = make(client, *({"n": n} for n in range(24)))
+    ids = [row.id for row in client.list_examples(dataset_id=dataset.id)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda n: client.delete_examples(ids[n * 4 : n * 4 + 8]), range(6)))
+    assert list(client.list_examples(dataset_id=dataset.id)) == []
+    assert client.read_dataset(dataset_id=dataset.id).example_count == 0
 
 
 def attached(client: Client, uid: Any) -> dict[str, bytes]:

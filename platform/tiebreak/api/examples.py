@@ -130,16 +130,19 @@ def _delete_many(request: Request) -> Response:
     return Response({"message": "Deleted"})
 
 
+@transaction.atomic
 def _delete(workspace: Workspace, uids: Sequence[UUID], *, erase: bool) -> None:
     """Ids that are not there are already gone."""
     rows = Example.objects.filter(workspace=workspace, uid__in=uids)
-    if not erase:
-        rows = rows.filter(revisions__valid_to=None)
     by_dataset: dict[int, list[UUID]] = {}
     for dataset_id, uid in rows.values_list("dataset_id", "uid"):
         by_dataset.setdefault(dataset_id, []).append(uid)
     for dataset in Dataset.objects.filter(pk__in=by_dataset).order_by("pk"):
-        (erase_examples if erase else delete_examples)(dataset=dataset, uids=by_dataset[dataset.pk])
+        gone = by_dataset[dataset.pk]
+        if erase:
+            erase_examples(dataset=dataset, uids=gone)
+        else:
+            delete_examples(dataset=dataset, uids=gone, missing_ok=True)
 
 
 @api_view(["GET", "PATCH", "DELETE"])
