@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Iterator
 from datetime import date, time, timedelta
@@ -18,6 +19,7 @@ import simplejson
 from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row
 
 BATCH_ROWS = 256
+_HALF = re.compile("[\ud800-\udfff]")
 MAX_ROWS = 50_000_000
 MISSING = (
     "This is a Parquet file. The server reads these once pyarrow is installed: "
@@ -104,11 +106,18 @@ def json_text(value: Any) -> str:
 
     Not-a-number is how tables say that nothing is there: null.
     """
+    plain = _plain(value)
+    text = _dumps(plain, ensure_ascii=False)
+    # Half a surrogate pair can only be written as an escape.
+    return _dumps(plain, ensure_ascii=True) if _HALF.search(text) else text
+
+
+def _dumps(value: Any, *, ensure_ascii: bool) -> str:
     return str(
         simplejson.dumps(
-            _plain(value),
+            value,
             use_decimal=True,
-            ensure_ascii=False,
+            ensure_ascii=ensure_ascii,
             separators=(",", ":"),
             allow_nan=False,
         )

@@ -86,6 +86,7 @@ class Upserter:
             outputs=example.outputs,
             metadata=None if self.keeps_metadata else example.metadata,
             splits=list(example.splits) or None,
+            files=example.files,
         )
 
     def end_the_others(self) -> None:

@@ -26,12 +26,19 @@ class Change:
 
 @contextmanager
 def new_version(
-    dataset: Dataset, *, author: User | None = None, note: str = ""
+    dataset: Dataset,
+    *,
+    author: User | None = None,
+    note: str = "",
+    at: datetime | None = None,
 ) -> Iterator[Change]:
-    """Lock the dataset, hand out a strictly later moment, and note the version at the end."""
+    """Lock the dataset, hand out a strictly later moment, and note the version at the end.
+
+    `at` is the moment of a version that was made elsewhere; it must be later than the last one.
+    """
     with transaction.atomic():
         locked = Dataset.objects.select_for_update().only("modified_at").get(pk=dataset.pk)
-        moment = max(timezone.now(), locked.modified_at + timedelta(microseconds=1))
+        moment = max(at or timezone.now(), locked.modified_at + timedelta(microseconds=1))
         change = Change(moment)
         yield change
         if change.added or change.changed or change.removed:

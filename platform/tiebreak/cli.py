@@ -14,6 +14,7 @@ HELP = """tiebreak: decide which of two LLM systems is better
   tiebreak seed              make up a large workspace, to try things on
   tiebreak export-workspace  write a workspace into one archive
   tiebreak import-workspace  read it back
+  tiebreak move-in           copy everything from a LangSmith-compatible server
 
 Any other word is a management command of Django; `tiebreak <command> --help` says more."""
 
