@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from experiments.models import Dataset, Example, ExampleRevision, Upload
+from experiments.models import Dataset, Example, ExampleRevision, Experiment, Run, Upload
 from experiments.rawjson import loads
 from experiments.services.uploading.columns import guess_columns
 from experiments.services.uploading.files import Receiver, path_of
@@ -42,13 +42,24 @@ def table(rows: int) -> bytes:
     return text.getvalue().encode()
 
 
-def queued(workspace: Workspace, data: bytes, dataset: Dataset | None = None) -> Upload:
+def queued(
+    workspace: Workspace,
+    data: bytes,
+    dataset: Dataset | None = None,
+    *,
+    write: str = "append",
+    experiment: str = "",
+) -> Upload:
     receiver = Receiver()
     receiver.write(data)
     upload = create_upload(
-        workspace=workspace, file=receiver.finish(), filename="rows.csv", dataset=dataset
+        workspace=workspace,
+        file=receiver.finish(),
+        filename="rows.csv",
+        dataset=dataset,
+        experiment=experiment,
     )
-    set_mapping(upload, guess_columns(survey_of(upload)))
+    set_mapping(upload, guess_columns(survey_of(upload)), write=write)
     return queue_upload(upload, policy="stop")
 
 
@@ -103,6 +114,61 @@ def test_a_killed_worker_leaves_nothing_and_another_stores_all(
     assert dataset.example_count == 40_003
     assert Example.objects.filter(dataset=dataset).count() == 40_003
     assert dataset.versions.count() == 2
+
+
+@pytest.mark.parametrize("write", ["upsert", "replace"])
+def test_a_killed_worker_changes_and_removes_nothing(
+    workspace: Workspace, tmp_path: Path, write: str
+) -> None:
+    dataset = make_dataset(workspace)
+    first = stored_rows(queued(workspace, identified(2_000), dataset), tmp_path)
+    upload = queued(workspace, identified(40_000, answer="new"), dataset, write=write)
+    with Worker(log=tmp_path / "one") as doomed:
+        hint(store, upload.pk)
+        eventually(lambda: begun(upload), 60, "the first rows seen from outside")
+        doomed.kill()
+    assert stored(dataset) == first
+    with Worker(name="second", log=tmp_path / "two"):
+        eventually(lambda: ended(upload), 120, "stored by the second worker")
+    assert upload.state == Upload.State.COMPLETE, upload.error
+    dataset.refresh_from_db()
+    assert dataset.example_count == (40_003 if write == "upsert" else 40_000)
+    assert dataset.versions.count() == 3
+
+
+def test_a_killed_worker_leaves_no_half_experiment(workspace: Workspace, tmp_path: Path) -> None:
+    dataset = make_dataset(workspace)
+    stored_rows(queued(workspace, identified(8_000), dataset), tmp_path)
+    upload = queued(workspace, identified(8_000), dataset, experiment="theirs")
+    with Worker(log=tmp_path / "one") as doomed:
+        hint(store, upload.pk)
+        eventually(lambda: begun(upload), 60, "the first rows seen from outside")
+        doomed.kill()
+    assert not Experiment.objects.filter(name="theirs").exists()
+    assert not Run.objects.exists()
+    with Worker(name="second", log=tmp_path / "two"):
+        eventually(lambda: ended(upload), 120, "stored by the second worker")
+    assert upload.state == Upload.State.COMPLETE, upload.error
+    assert Run.objects.filter(experiment__name="theirs").count() == 8_000
+
+
+def identified(rows: int, answer: str = "old") -> bytes:
+    filler = "filler " * 20
+    lines = (f"{n},What is {n}? {filler},{answer}" for n in range(rows))
+    return "\n".join(["id,question,answer", *lines]).encode()
+
+
+def stored_rows(upload: Upload, folder: Path) -> int:
+    with Worker(log=folder / "before"):
+        hint(store, upload.pk)
+        eventually(lambda: ended(upload), 60, "stored")
+    assert upload.dataset is not None
+    return stored(upload.dataset)
+
+
+def stored(dataset: Dataset) -> int:
+    rows = ExampleRevision.objects.filter(dataset=dataset, valid_to=None)
+    return rows.count()
 
 
 def test_it_stops_when_it_is_withdrawn(workspace: Workspace, tmp_path: Path) -> None:

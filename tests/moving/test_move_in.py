@@ -86,7 +86,7 @@ def held(workspace: Workspace) -> dict[str, Any]:
     for comparison in Comparison.objects.filter(workspace=workspace):
         evaluator = comparison.evaluators.get()
         rows = rows_export(comparison, evaluator, judgments_of(evaluator)).read()
-        found[comparison.name] = sorted((row["example_id"], row["winner"]) for row in rows)  # type: ignore[type-var]
+        found[comparison.name] = sorted((row["example_id"], row["winner"]) for row in rows)
     return found
 
 

@@ -99,6 +99,10 @@ OWN = [
                 body={"as_of": TIME},
                 status=201,
             ),
+            "POST datasets/{uid}/schemas/infer": Operation(
+                "JSON schemas read off the examples, enforced from now on if adopted",
+                body={"adopt": True},
+            ),
             "POST datasets/{uid}/splits/random": Operation(
                 "Put every example into one of some splits at random",
                 body={"ratios": {"train": 80, "test": 20}, "seed": 7},

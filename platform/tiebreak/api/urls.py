@@ -61,6 +61,7 @@ ENDPOINTS: list[tuple[str, View]] = [
     ("datasets/<uid>/version", versions.version),
     ("datasets/<uid>/tags", versions.tags),
     ("datasets/<uid>/splits", versions.splits),
+    ("datasets/<uid>/schemas/infer", versions.inferred_schemas),
     ("datasets/<uid>/splits/random", versions.random_splits),
     ("datasets/<uid>/share", sharing.dataset_share),
     ("datasets/<uid>/runs", results.dataset_runs),

@@ -18,6 +18,7 @@ from experiments.queries.versions import (
     versions_of,
 )
 from experiments.services.reinstating import restore_version
+from experiments.services.schema_inference import adopt_schemas, infer_schemas
 from experiments.services.splits import assign_splits, change_splits
 from experiments.services.versions import set_tag
 from tiebreak import access
@@ -176,3 +177,16 @@ def example_metadata(request: Request, uid: str) -> Response:
     uids = body.uuids("example_ids") or []
     written = change_splits(dataset=dataset, uids=uids, add=add, remove=remove)
     return Response(written_shape(written))
+
+
+@api_view(["POST"])
+def inferred_schemas(request: Request, uid: str) -> Response:
+    """JSON schemas read off the examples; with `{"adopt": true}` they are enforced from now on."""
+    dataset, body = _dataset(request, uid), object_body(request)
+    found = adopt_schemas(dataset) if body.flag("adopt") else infer_schemas(dataset)
+    return Response(
+        {
+            "inputs_schema_definition": raw(found.inputs),
+            "outputs_schema_definition": raw(found.outputs),
+        }
+    )

@@ -16,7 +16,9 @@ from experiments.errors import ConflictError, InvalidError
 from experiments.models import Dataset
 from experiments.queries.changes import changes_between, count_changes
 from experiments.queries.examples import moment_of_tag
+from experiments.services.datasets import update_dataset
 from experiments.services.reinstating import restore_version
+from experiments.services.schema_inference import adopt_schemas
 from experiments.services.splits import assign_splits, split_ratios
 from tiebreak import access
 from tiebreak.accounts.models import Role
@@ -98,3 +100,20 @@ def dataset_splits(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     messages.success(request, f"Split at random with the seed {written.seed}: {told}.")
     address = reverse("dataset_detail", args=[uid])
     return HttpResponseRedirect(f"{address}?{urlencode({'split': next(iter(ratios))})}")
+
+
+@require_POST
+@needs(Role.EDITOR)
+def dataset_schemas(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
+    """Enforce what all examples have in common from now on, or nothing any more."""
+    dataset = access.dataset(request.workspace, uid)
+    if request.POST.get("step") == "drop":
+        update_dataset(dataset, inputs_schema=None, outputs_schema=None)
+        messages.success(request, "Examples may have any shape again.")
+    else:
+        try:
+            adopt_schemas(dataset)
+            messages.success(request, "From now on new examples must have this shape.")
+        except ConflictError as error:
+            messages.error(request, str(error))
+    return HttpResponseRedirect(reverse("dataset_detail", args=[uid]))

@@ -51,6 +51,7 @@ urlpatterns = [
     path("datasets/<uuid:uid>/versions", datasets.dataset_versions, name="dataset_versions"),
     path("datasets/<uuid:uid>/changes", dataset_changes.dataset_changes, name="dataset_changes"),
     path("datasets/<uuid:uid>/restore", dataset_changes.dataset_restore, name="dataset_restore"),
+    path("datasets/<uuid:uid>/schemas", dataset_changes.dataset_schemas, name="dataset_schemas"),
     path("datasets/<uuid:uid>/splits", dataset_changes.dataset_splits, name="dataset_splits"),
     path(
         "datasets/<uuid:uid>/experiments",
