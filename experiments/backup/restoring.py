@@ -7,13 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from pathlib import Path
 from shutil import copyfileobj
 from typing import IO, Any
 from uuid import UUID
 from zipfile import BadZipFile, ZipFile
 
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import Model
 
@@ -23,6 +21,7 @@ from experiments.copying import copy_rows
 from experiments.errors import ConflictError, InvalidError
 from experiments.models import Job
 from experiments.rawjson import loads
+from experiments.services.file_store import keep, local
 from tiebreak.accounts.models import ApiKey, User, Workspace
 
 OPEN = {Job.State.QUEUED, Job.State.RUNNING, Job.State.PAUSED}
@@ -184,7 +183,7 @@ def _read_file(archive: ZipFile, path: str, workspace: UUID | str) -> None:
     place = re.fullmatch(rf"files/(attachments/{workspace}/[0-9a-f]{{2}}/([0-9a-f]{{64}}))", path)
     if place is None:
         raise InvalidError("archive", f"holds a file of an odd name: {path[:200]}")
-    location = Path(settings.FILES_PATH) / place[1]
+    location = local(place[1])
     location.parent.mkdir(parents=True, exist_ok=True)
     coming = location.with_suffix(".incoming")
     with archive.open(path) as source, coming.open("wb") as target:
@@ -194,4 +193,4 @@ def _read_file(archive: ZipFile, path: str, workspace: UUID | str) -> None:
     if not fits:
         coming.unlink()
         raise InvalidError("archive", f"holds a file that is not what it was: {path[:200]}")
-    coming.replace(location)
+    keep(coming, place[1])

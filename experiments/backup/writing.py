@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from shutil import copyfileobj
 from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Max, Min, TextField
 from django.db.models.functions import Cast
@@ -14,6 +13,7 @@ from django.db.models.functions import Cast
 from experiments.backup.tables import FORMAT, TABLES, Table, schema
 from experiments.models import Attachment
 from experiments.rawjson import dumps
+from experiments.services.file_store import open_kept
 from tiebreak.accounts.models import User, Workspace
 
 CHUNK = 2_000
@@ -76,6 +76,7 @@ def _write_table(archive: ZipFile, table: Table, workspace: Workspace) -> int:
 def _write_files(archive: ZipFile, workspace: Workspace) -> None:
     rows = Attachment.objects.filter(workspace=workspace).order_by("path")
     for path in rows.values_list("path", flat=True).distinct().iterator(chunk_size=CHUNK):
-        location = Path(settings.FILES_PATH) / path
-        if location.is_file():
-            archive.write(location, f"files/{path}")
+        content = open_kept(path)
+        if content is not None:
+            with content, archive.open(f"files/{path}", "w", force_zip64=True) as target:
+                copyfileobj(content, target)

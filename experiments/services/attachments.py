@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import IO
 from uuid import UUID
 
-from django.conf import settings
-
 from experiments.models import Attachment
 from experiments.rawjson import storable
+from experiments.services.file_store import keep, local
 from experiments.services.run_pieces import IncomingFile, RunPiece
 from tiebreak.accounts.models import Workspace
 
@@ -31,19 +30,18 @@ class KeptFile:
 
 def store_file(workspace: Workspace, file: IncomingFile) -> KeptFile:
     """Write a file; the same content is kept once per workspace."""
-    folder = Path(settings.FILES_PATH) / "attachments" / str(workspace.uid)
+    place = f"attachments/{workspace.uid}"
+    folder = local(place)
     folder.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder, prefix=".incoming-")
     try:
         with os.fdopen(handle, "wb") as target:
             digest, size = _copy(file, target)
-        final = folder / digest[:2] / digest
-        final.parent.mkdir(exist_ok=True)
-        Path(temporary).replace(final)
+        path = f"{place}/{digest[:2]}/{digest}"
+        keep(Path(temporary), path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
-    path = str(final.relative_to(settings.FILES_PATH))
     return KeptFile(storable(file.name), storable(file.mime_type), path, size)
 
 

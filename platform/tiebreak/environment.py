@@ -32,6 +32,8 @@ class Environment(BaseSettings):
     requests_per_minute: int = 0
     ingest_requests_per_minute: int = 0
     max_upload_mb: int = 2048
+    attachments_bucket: str = ""
+    attachments_endpoint: str = ""
 
     @property
     def data_path(self) -> Path:

@@ -200,6 +200,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = (
 
 PRIVATE_MODEL_HOSTS = env.private_hosts()
 FILES_PATH = env.files_path
+ATTACHMENTS_BUCKET = env.attachments_bucket
+ATTACHMENTS_ENDPOINT = env.attachments_endpoint
 REQUESTS_PER_MINUTE = env.requests_per_minute
 INGEST_REQUESTS_PER_MINUTE = env.ingest_requests_per_minute
 MAX_BODY_BYTES = env.max_body_mb * 1024 * 1024

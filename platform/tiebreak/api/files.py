@@ -1,9 +1,7 @@
 """Attachments: links that carry their own permission, and the files behind them."""
 
 from collections.abc import Callable
-from pathlib import Path
 
-from django.conf import settings
 from django.core import signing
 from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
 from django.urls import reverse
@@ -11,6 +9,7 @@ from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 
 from experiments.models import Attachment
+from experiments.services.file_store import open_kept
 from experiments.services.run_pieces import IncomingFile
 from tiebreak.api.multipart import Part
 from tiebreak.environment import environment
@@ -49,10 +48,10 @@ def attachment(request: HttpRequest, token: str) -> HttpResponseBase:
     except signing.BadSignature as error:
         raise Http404("No such file") from error
     row = Attachment.objects.filter(pk=pk, path=path).first()
-    location = Path(settings.FILES_PATH) / path
-    if row is None or not location.is_file():
+    content = open_kept(path) if row is not None else None
+    if row is None or content is None:
         raise Http404("No such file")
-    response = FileResponse(location.open("rb"), as_attachment=True, filename=row.name)
+    response = FileResponse(content, as_attachment=True, filename=row.name)
     response["Content-Type"] = _header_safe(row.mime_type)
     response["Content-Security-Policy"] = "sandbox; default-src 'none'"
     response["X-Content-Type-Options"] = "nosniff"
