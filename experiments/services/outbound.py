@@ -19,11 +19,20 @@ class AddressRefused(httpx2.ConnectError):
     """The host resolves to an address that must not be called."""
 
 
+# IPv6 that carries an IPv4 address in its last four bytes: translated (RFC 6052), and of old.
+_CARRIES_IPV4 = (ipaddress.ip_network("64:ff9b::/96"), ipaddress.ip_network("::/96"))
+# Not told by Python's own table: translation inside one site (RFC 8215), site-local (RFC 3879).
+_INSIDE = (ipaddress.ip_network("64:ff9b:1::/48"), ipaddress.ip_network("fec0::/10"))
+
+
 def is_public(address: str) -> bool:
     """Whether an IP address is one of the open internet, also when wrapped in IPv6."""
     ip: Any = ipaddress.ip_address(address.split("%")[0])
     ip = getattr(ip, "ipv4_mapped", None) or getattr(ip, "sixtofour", None) or ip
-    return bool(ip.is_global and not ip.is_multicast)
+    if ip.version == 6 and any(ip in network for network in _CARRIES_IPV4):
+        ip = ipaddress.ip_address(int(ip) & 0xFFFFFFFF)
+    inside = ip.version == 6 and any(ip in network for network in _INSIDE)
+    return bool(ip.is_global and not ip.is_multicast and not inside)
 
 
 def is_listed(host: str, port: int | None) -> bool:

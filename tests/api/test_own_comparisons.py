@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
@@ -174,3 +175,14 @@ def test_it_lists_the_kinds_of_evaluators(call: Call) -> None:
     assert kinds["pairwise_string"]["needs_model"] is True
     assert kinds["pairwise_string"]["order_matters"] is True
     assert kinds["nearer_by_string_distance"]["order_matters"] is False
+
+
+def test_four_at_once_with_one_id_are_one_launch(
+    call: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    uid = str(uuid4())
+    with ThreadPoolExecutor(4) as pool:
+        answers = list(pool.map(lambda _: launch(call, pair, id=uid), range(4)))
+    assert {answer.json()["id"] for answer in answers} == {uid}
+    assert {answer.status_code for answer in answers} <= {200, 201}
+    assert Comparison.objects.count() == 1

@@ -151,13 +151,26 @@ def test_a_killed_worker_is_started_again_and_the_pages_stay(
     assert serving.process.poll() is None
 
 
-def test_without_its_database_it_ends_with_a_message(folder: Path, started: list[Serving]) -> None:
-    serving = Serving("serve", folder / "data", free_port())
+@pytest.mark.parametrize(("place", "name"), [(0, "PostgreSQL"), (1, "Valkey")])
+def test_a_killed_database_or_broker_is_started_again_and_the_pages_answer(
+    folder: Path, started: list[Serving], place: int, name: str
+) -> None:
+    port = free_port()
+    serving = Serving("serve", folder / "data", port)
     started.append(serving)
     serving.wait_for("Press Ctrl-C to stop.")
-    os.kill(children_of(serving.process.pid)[0], signal.SIGKILL)
-    assert serving.process.wait(60) == 1
-    assert "PostgreSQL has ended unexpectedly" in serving.text()
+    os.kill(children_of(serving.process.pid)[place], signal.SIGKILL)
+    serving.wait_for(f"{name} has ended unexpectedly and is started again")
+
+    def answers() -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=5) as page:
+                return bool(page.status == 200)
+        except OSError:
+            return False
+
+    eventually(answers, 60, "the pages answer again")
+    assert serving.process.poll() is None
 
 
 @pytest.mark.parametrize(

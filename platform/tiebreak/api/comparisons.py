@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.http import Http404
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
@@ -77,12 +78,23 @@ def _launch(request: Request) -> Response:
     """Sent again with the same id, it is launched once."""
     workspace, body = workspace_of(request), object_body(request)
     uid = body.uuid("id")
-    known = Comparison.objects.filter(workspace=workspace, uid=uid).first() if uid else None
+    known = _launched(workspace, uid)
     if known is not None:
         return Response(shape(known))
-    with transaction.atomic(), named_as_sent(SENT_AS):
-        comparison = _create(workspace, body)
+    try:
+        with transaction.atomic(), named_as_sent(SENT_AS):
+            comparison = _create(workspace, body)
+    except IntegrityError:
+        known = _launched(workspace, uid)
+        if known is None:
+            raise
+        return Response(shape(known))
     return Response(shape(comparison), status=201)
+
+
+def _launched(workspace: Workspace, uid: UUID | None) -> Comparison | None:
+    """The comparison that was launched with this id already."""
+    return Comparison.objects.filter(workspace=workspace, uid=uid).first() if uid else None
 
 
 def _create(workspace: Workspace, body: Fields) -> Comparison:

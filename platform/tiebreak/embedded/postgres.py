@@ -142,9 +142,11 @@ def _clear_stale_lock(data: Path) -> None:
     if not lock.exists():
         return
     pid = int(lock.read_text().split()[0])
-    if process_name(pid) != "postgres":
-        lock.unlink()
-        return
+    name = process_name(pid)
+    if name != "postgres":
+        if name:
+            lock.unlink()
+        return  # Of a dead one PostgreSQL itself knows whether anything of it still runs.
     os.kill(pid, signal.SIGINT)
     for _ in range(200):
         if process_name(pid) != "postgres":

@@ -30,6 +30,7 @@ from tiebreak.embedded.valkey import broker_url, start_valkey
 from tiebreak.environment import Environment, kept_secret
 
 MOST_DEATHS_A_MINUTE = 5
+RESTARTS = 20
 PATIENCE = {"web": 5.0, "worker": 12.0, "Valkey": 5.0, "PostgreSQL": 20.0}
 
 
@@ -168,18 +169,36 @@ class Supervisor:
         self.sockets.chmod(0o711)
         found: dict[str, str] = {}
         if not self.env.database_url:
-            place = self.sockets / "pg"
-            self.children.append(
-                start_postgres(self.data / "postgres", place, self._log("postgres"))
-            )
-            found["database_url"] = database_url(place)
+            self._start_postgres()
+            found["database_url"] = database_url(self._sockets("pg"))
         if not self.env.broker_url:
-            place = self.sockets / "vk"
-            self.children.append(start_valkey(self.data / "valkey", place, self._log("valkey")))
-            found["broker_url"] = broker_url(place)
+            self._start_valkey()
+            found["broker_url"] = broker_url(self._sockets("vk"))
         self._check_given_services()
         services.write_text(json.dumps(found))
         services.chmod(0o600)
+
+    def _sockets(self, name: str) -> Path:
+        assert self.sockets is not None
+        return self.sockets / name
+
+    def _start_postgres(self) -> None:
+        place, log = self._sockets("pg"), self._log("postgres")
+        self.children.append(start_postgres(self.data / "postgres", place, log))
+
+    def _start_postgres_again(self) -> None:
+        """Its processes may still be ending, and until then a new one refuses to start."""
+        for attempt in range(RESTARTS):
+            try:
+                return self._start_postgres()
+            except StartupError:
+                if attempt == RESTARTS - 1:
+                    raise
+                time.sleep(1)
+
+    def _start_valkey(self) -> None:
+        place = self._sockets("vk")
+        self.children.append(start_valkey(self.data / "valkey", place, self._log("valkey")))
 
     def _check_given_services(self) -> None:
         """Servers of one's own must answer before anything is said to be ready."""
@@ -235,18 +254,23 @@ class Supervisor:
         print(f"  SDK scripts LANGSMITH_ENDPOINT={self.sdk_endpoint}", flush=True)
 
     def watch(self) -> None:
-        """Wait for a signal; a dead worker or web server is started again."""
+        """Wait for a signal; whatever dies is started again."""
         while True:
             for child in [one for one in self.children if not one.is_alive()]:
                 self._replace(child)
             time.sleep(0.5)
 
     def _replace(self, child: Child) -> None:
-        """Start a child again, unless it keeps dying or the others cannot live without it."""
-        again = {"worker": self._start_worker, "web": self._start_web}.get(child.name)
+        """Start a child again, unless it keeps dying; the others wait for it meanwhile."""
+        again = {
+            "worker": self._start_worker,
+            "web": self._start_web,
+            "PostgreSQL": self._start_postgres_again,
+            "Valkey": self._start_valkey,
+        }[child.name]
         now = time.monotonic()
         self.deaths = [moment for moment in self.deaths if now - moment < 60] + [now]
-        if again is None or len(self.deaths) > MOST_DEATHS_A_MINUTE:
+        if len(self.deaths) > MOST_DEATHS_A_MINUTE:
             raise StartupError(
                 f"{child.name} has ended unexpectedly; see {child.log}\n{child.last_words()}"
             )
@@ -255,8 +279,9 @@ class Supervisor:
         again()
 
     def stop(self) -> None:
-        """Stop the servers in reverse order, each with a deadline."""
-        for child in reversed(self.children):
+        """Stop the servers, those that need others first, each with a deadline."""
+        order = list(PATIENCE)
+        for child in sorted(self.children, key=lambda one: order.index(one.name)):
             child.stop(PATIENCE[child.name])
         if self.sockets:
             shutil.rmtree(self.sockets, ignore_errors=True)
