@@ -18,7 +18,10 @@ import simplejson
 
 from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row
 
-BATCH_ROWS = 256
+# A packed file may say the same long text a million times: few rows at once, and not too many.
+BATCH_ROWS = 32
+MAX_RATIO = 200
+FREE_CHARACTERS = 64_000_000
 _HALF = re.compile("[\ud800-\udfff]")
 MAX_ROWS = 50_000_000
 MISSING = (
@@ -42,7 +45,7 @@ class ParquetSource:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
-        self.size, self.at, self.blank = path.stat().st_size, 0, 0
+        self.size, self.at, self.blank, self.characters = path.stat().st_size, 0, 0, 0
         self.notices: list[str] = []
         self._broken = (ArrowException, OSError, ValueError)
         try:
@@ -83,9 +86,20 @@ class ParquetSource:
             for batch in self.file.iter_batches(batch_size=BATCH_ROWS, use_threads=False):
                 for values in batch.to_pylist(maps_as_pydicts="lossy"):
                     self.at += 1
-                    yield self._row(values)
+                    row = self._row(values)
+                    self._check_ratio(row)
+                    yield row
         except self._broken as error:
             raise BrokenFile(self.at + 1, f"cannot be read: {_first_line(error)}") from error
+
+    def _check_ratio(self, row: Row | BadRow) -> None:
+        if isinstance(row, Row):
+            self.characters += sum(map(len, row.cells.values()))
+        if self.characters > max(FREE_CHARACTERS, MAX_RATIO * self.size):
+            raise BrokenFile(
+                self.at,
+                f"the file unpacks to more than {MAX_RATIO} times its size; it was not read",
+            )
 
     def _row(self, values: dict[str, Any]) -> Row | BadRow:
         cells = {}

@@ -143,6 +143,19 @@ def test_parquet_that_unpacks_to_too_many_rows_is_refused(
     assert "more than is read here" in survey(path, guessed(path)).broken
 
 
+def test_one_long_text_said_a_million_times_is_refused(tmp_path: Path) -> None:
+    text = pa.array(["x" * 100_000]).dictionary_encode()
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000), text.dictionary)
+    path = table(tmp_path / "t", text=column)
+    assert path.stat().st_size < 300_000
+    with (
+        pytest.raises(BrokenFile, match="200 times its size"),
+        open_source(path, guessed(path)) as source,
+    ):
+        for _ in source.rows():
+            pass
+
+
 def test_without_pyarrow_it_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
