@@ -145,7 +145,7 @@ def _built(schema_text: str, check_formats: bool) -> _Validator:
         raise ValueError(f"Bad schema at {error.json_path}: {error.message}") from None
     except RecursionError:
         raise ValueError("The schema is nested too deeply.") from None
-    timed = validators.extend(cls, _TIMED)
+    timed = validators.extend(cls, TIMED_KEYWORDS)
     checker = cls.FORMAT_CHECKER if check_formats else None
     ready = timed(schema, registry=bundled, format_checker=checker)
     return _Validator(ready, schema_text, check_formats)
@@ -203,7 +203,7 @@ def _additional_properties(validator: Any, rule: Any, instance: Any, schema: Any
 
 
 # In place of those of jsonschema, whose patterns have no time limit.
-_TIMED = {
+TIMED_KEYWORDS = {
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,

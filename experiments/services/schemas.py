@@ -7,6 +7,8 @@ from jsonschema import exceptions, validators
 from jsonschema_specifications import REGISTRY
 from referencing.exceptions import Unresolvable
 
+from evaluators.errors import OutOfTime
+from evaluators.json_schema import TIMED_KEYWORDS
 from experiments.errors import InvalidError
 from experiments.models import Dataset
 from experiments.rawjson import loads
@@ -15,8 +17,8 @@ from experiments.rawjson import loads
 @lru_cache(maxsize=256)
 def _validator(schema_text: str) -> Any:
     schema = loads(schema_text)
-    kind = validators.validator_for(schema)
-    return kind(schema, registry=REGISTRY)
+    extend: Any = validators.extend  # Its stub has no types.
+    return extend(validators.validator_for(schema), TIMED_KEYWORDS)(schema, registry=REGISTRY)
 
 
 def check_schema(field: str, schema_text: str | None) -> None:
@@ -24,10 +26,15 @@ def check_schema(field: str, schema_text: str | None) -> None:
     if schema_text is None:
         return
     schema = loads(schema_text)
+    if isinstance(schema, dict) and not isinstance(schema.get("$schema", ""), str):
+        raise InvalidError(field, "not a JSON schema: $schema must be a text")
     try:
         validators.validator_for(schema).check_schema(schema)
     except exceptions.SchemaError as error:
         raise InvalidError(field, f"not a JSON schema: {error.message}") from error
+    if '"unevaluatedProperties"' in schema_text and '"patternProperties"' in schema_text:
+        # To tell what is unevaluated, jsonschema matches patterns by itself, without a limit.
+        raise InvalidError(field, "cannot have unevaluatedProperties beside patternProperties")
 
 
 def check_against(dataset: Dataset, inputs: str, outputs: str | None) -> None:
@@ -46,6 +53,8 @@ def _check(field: str, schema_text: str | None, text: str) -> None:
         raise InvalidError(
             field, f"the schema refers to {unresolvable.ref}, which is not part of it"
         ) from unresolvable
+    except (OutOfTime, OverflowError, RecursionError) as failure:
+        raise InvalidError(field, f"cannot be checked against the schema: {failure}") from failure
     if error is not None:
         place = ".".join(str(step) for step in [field, *error.absolute_path])
         raise InvalidError(place, error.message[:500])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,43 @@ def test_examples_must_meet_the_schema(client: Client) -> None:
         with pytest.raises(Exception, match="422"):
             client.create_example(bad, dataset_id=dataset.id)
     assert [row.inputs for row in client.list_examples(dataset_id=dataset.id)] == [{"q": "ok"}]
+
+
+SLOW = r"^(a|a)*$"
+
+
+@pytest.mark.parametrize(
+    ("schema", "inputs"),
+    [
+        ({"properties": {"q": {"pattern": SLOW}}}, {"q": "a" * 60 + "!"}),
+        ({"patternProperties": {SLOW: {}}}, {"a" * 60 + "!": 1}),
+        ({"patternProperties": {SLOW: {}}, "additionalProperties": False}, {"a" * 60 + "!": 1}),
+        ({"properties": {"q": {"multipleOf": 0.1}}}, {"q": 10**400}),
+        ({"$ref": "#"}, {}),
+    ],
+)
+def test_a_schema_that_comes_to_no_end_refuses(call: Call, schema: Any, inputs: Any) -> None:
+    body = {"name": "d", "inputs_schema_definition": schema}
+    dataset = call("POST", "/datasets", json=body).json()["id"]
+    start = time.monotonic()
+    answer = call("POST", "/examples", json={"dataset_id": dataset, "inputs": inputs})
+    assert (answer.status_code, answer.json()["field"]) == (422, "inputs")
+    assert "cannot be checked against the schema" in answer.json()["detail"]
+    assert time.monotonic() - start < 30
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "zz"},
+        {"pattern": "("},
+        {"$schema": 5},
+        {"patternProperties": {SLOW: {}}, "unevaluatedProperties": False},
+    ],
+)
+def test_a_schema_must_be_one(call: Call, schema: Any) -> None:
+    answer = call("POST", "/datasets", json={"name": "d", "outputs_schema_definition": schema})
+    assert (answer.status_code, answer.json()["field"]) == (422, "outputs_schema_definition")
 
 
 def test_a_csv_file_becomes_a_dataset(client: Client, tmp_path: Path) -> None:
