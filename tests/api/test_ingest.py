@@ -334,6 +334,18 @@ def test_it_names_the_field_that_is_wrong(call: Call, field: str, value: Any) ->
     assert (answer.status_code, answer.json()["field"]) == (422, field)
 
 
+def test_a_run_is_not_its_own_parent(call: Call) -> None:
+    bare = {"trace_id": "left out", "dotted_order": "left out"}
+    uid, other = str(uuid4()), str(uuid4())
+    runs = [run_body(uid, parent_run_id=uid, **bare), run_body(other)]
+    answer = call("POST", "/runs/batch", json={"post": runs})
+    assert answer.status_code == 422
+    [error] = answer.json()["errors"]
+    assert (error["id"], error["field"]) == (uid, "parent_run_id")
+    assert call("GET", f"/runs/{uid}").status_code == 404
+    assert call("GET", f"/runs/{other}").status_code == 200
+
+
 def test_attachments_come_back_by_a_link_without_a_key(call: Call) -> None:
     import requests
 

@@ -27,6 +27,8 @@ def read_run(
     run_uid = to_uuid("id", sent.get("id") if uid is None else uid)
     order = sent.text("dotted_order") or None
     trace, parent = sent.uuid("trace_id"), sent.uuid("parent_run_id")
+    if parent == run_uid:
+        raise InvalidError("parent_run_id", "must not be the run's own id")
     steps = _steps(order) if order else []
     if steps:
         trace, parent = _checked(run_uid, trace, parent, steps, opening)
