@@ -55,8 +55,12 @@ class BadKey(ModelError):
 
 
 class ProviderError(ModelError):
-    """Any other failure of a provider; `status` is the HTTP status, None without a connection."""
+    """Any other failure of a provider; `status` is the HTTP status, None without a connection.
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    `reply` is what came instead of an answer, as far as it is worth keeping.
+    """
+
+    def __init__(self, message: str, status: int | None = None, reply: str | None = None) -> None:
         super().__init__(message)
         self.status = status
+        self.reply = reply

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -10,7 +11,7 @@ from typing import Any
 from django.db import connection
 
 from evaluators.base import row_error
-from evaluators.errors import ModelError
+from evaluators.errors import ModelError, UnreadableReply
 from evaluators.llm.models import Message, Reply
 from experiments.models import JudgeReply, Provider
 from experiments.rawjson import dumps, loads, storable
@@ -20,6 +21,7 @@ from experiments.services.samples import Sample
 from experiments.services.sealing import prompt_salt
 from experiments.services.subjects import Answer, Work
 
+log = logging.getLogger(__name__)
 LONGEST_WAIT_SECONDS = 3600.0
 Known = Mapping[tuple[bytes, int], "Stored"]
 
@@ -115,6 +117,10 @@ class Judge:
             result = self.evaluator.read_reply(text, finish_reason)
         except ValueError as error:
             result = row_error(error)
+        except Exception as error:
+            log.warning("A reader failed", exc_info=error)
+            unread = f"The reply could not be read ({type(error).__name__})."
+            result = row_error(UnreadableReply(unread, str(text)))
         return Answer(result, reply_id, from_cache)
 
 

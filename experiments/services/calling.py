@@ -12,6 +12,7 @@ from typing import Any
 from evaluators.errors import ModelTimeout
 from evaluators.llm.models import Message, Reply
 from evaluators.llm.providers import provider as make_provider
+from evaluators.llm.providers.failures import as_model_error
 from experiments.models import Provider
 from experiments.rawjson import dumps
 from experiments.services.budgets import NOTHING, Spent
@@ -59,6 +60,8 @@ class Caller:
         except TimeoutError as error:
             spent = time.monotonic() - started
             raise ModelTimeout(f"The model did not answer within {spent:.0f} s.") from error
+        except Exception as error:
+            raise as_model_error(error) from error
         return reply
 
     def spent_on(self, messages: Sequence[Message], reply: Reply) -> Spent:

@@ -97,14 +97,16 @@ class Interview:
         except Later:
             purse.give_back()
             raise
+        spent = Spent(calls=1)
         try:
             reply = await caller.call(question.messages)
+            spent = caller.spent_on(question.messages, reply)
         except ModelError as error:
-            purse.book(Spent(calls=1), held)
             await self._heed(judge, place, error)
             raise
-        spent = caller.spent_on(question.messages, reply)
-        purse.book(spent, held)
+        finally:
+            # Whatever became of it, the call was made.
+            purse.book(spent, held)
         cost = None if spent.unpriced or not spent.prompt_tokens else spent.money
         asked = Asked(question, place, caller.provider.pk, reply, cost)
         reply_id = await self.ledger.save(asked)

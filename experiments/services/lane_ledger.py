@@ -9,11 +9,13 @@ from decimal import Decimal
 
 from django.db import Error, transaction
 
+from evaluators.base import row_error
+from evaluators.errors import ProviderError
 from experiments.models import Lane
 from experiments.services import lanes
 from experiments.services.asking import Asked, store_replies
-from experiments.services.budgets import Spent, settle
-from experiments.services.lane_database import LaneDatabase
+from experiments.services.budgets import NOTHING, Spent, settle
+from experiments.services.lane_database import LaneDatabase, is_refusal
 from experiments.services.lane_gates import Purse
 from experiments.services.lane_tools import Subject
 from experiments.services.run_scores import record_runs
@@ -24,6 +26,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.003
 FLUSH_SECONDS = 0.5
 TROUBLE_SECONDS = 1.0
+Arrived = tuple[Asked, asyncio.Future[int]]
 
 
 class Ledger:
@@ -37,7 +40,7 @@ class Ledger:
         # Of its own, so that a reply, whose slot waits for it, never queues behind verdicts.
         self.replies = LaneDatabase()
         self.finished: list[tuple[Work, list[Answer]]] = []
-        self.arrived: list[tuple[Asked, asyncio.Future[int]]] = []
+        self.arrived: list[Arrived] = []
 
     async def save(self, asked: Asked) -> int:
         """Wait until a reply is committed; its key."""
@@ -79,15 +82,37 @@ class Ledger:
         booked = self.purse.booked()
         try:
             keys = await self.replies.run(self._store, [item for item, _ in batch], *booked)
-        except Error as error:
-            log.warning("Replies wait for the database: %s", error)
-            self.arrived = batch + self.arrived
+        except Exception as error:
             self.purse.book(*booked)
-            await asyncio.sleep(TROUBLE_SECONDS)
+            if is_refusal(error):
+                await self._store_each(batch)
+            else:
+                await self._keep(batch, error)
             return
         for (_, waiting), key in zip(batch, keys, strict=True):
             if not waiting.done():
                 waiting.set_result(key)
+
+    async def _keep(self, batch: Sequence[Arrived], error: Exception) -> None:
+        """Let replies wait for a database that is away."""
+        log.warning("Replies wait for the database: %s", error)
+        self.arrived = [*batch, *self.arrived]
+        await asyncio.sleep(TROUBLE_SECONDS)
+
+    async def _store_each(self, batch: Sequence[Arrived]) -> None:
+        """Commit replies one by one: one that PostgreSQL refuses is its own question's failure."""
+        for place, (item, waiting) in enumerate(batch):
+            try:
+                (key,) = await self.replies.run(self._store, [item], Spent(), NOTHING)
+            except Exception as error:
+                if not is_refusal(error):
+                    await self._keep(batch[place:], error)
+                    return
+                if not waiting.done():
+                    waiting.set_exception(error)
+            else:
+                if not waiting.done():
+                    waiting.set_result(key)
 
     @transaction.atomic
     def _store(self, asked: Sequence[Asked], spent: Spent, held: Decimal) -> list[int]:
@@ -102,7 +127,11 @@ class Ledger:
             return
         try:
             await self.replies.run(settle, self.lane.pk, self.lane.token, *booked)
-        except Error:
+        except Exception as error:
+            if is_refusal(error):
+                log.error("Calls are booked without their price", exc_info=error)
+                calls = booked[0].calls
+                booked = Spent(calls=calls, unpriced=calls), booked[1]
             self.purse.book(*booked)
             raise
 
@@ -113,11 +142,39 @@ class Ledger:
             return
         try:
             await self.database.run(self._settle, finished)
-        except Error:
-            self.finished = finished + self.finished
-            raise
+        except Exception as error:
+            if not is_refusal(error):
+                self.finished = finished + self.finished
+                raise
+            for place, one in enumerate(finished):
+                try:
+                    await self._settle_alone(*one)
+                except Error:
+                    self.finished = finished[place:] + self.finished
+                    raise
         if self.subject.comparison and self.subject.stops_when_certain:
             await self.database.run(follow_races, self.subject.comparison)
+
+    async def _settle_alone(self, work: Work, answers: list[Answer]) -> None:
+        """Record one verdict; where PostgreSQL refuses it, that it could not be recorded."""
+        try:
+            await self.database.run(self._settle, [(work, answers)])
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            log.error("A verdict is refused", exc_info=error)
+            told = f"The verdict could not be recorded ({type(error).__name__})."
+            failed = [Answer(row_error(ProviderError(told)))] * len(answers)
+            await self.database.run(self._settle_or_drop, work, failed)
+
+    def _settle_or_drop(self, work: Work, answers: list[Answer]) -> None:
+        try:
+            self._settle([(work, answers)])
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            log.error("A failure is refused", exc_info=error)
+            lanes.drop_items([work.item.item_id])
 
     @transaction.atomic
     def _settle(self, finished: Sequence[tuple[Work, list[Answer]]]) -> None:

@@ -18,13 +18,15 @@ from uuid import UUID
 
 from django.db import Error
 
+from evaluators.base import row_error
+from evaluators.errors import ProviderError
 from experiments.models import Job, Lane
 from experiments.services import lanes
 from experiments.services.asking import Judge, Known, Question, stored_replies
 from experiments.services.budgets import used_up
 from experiments.services.jobs import complete_if_done, failures_so_far, stop_asking
-from experiments.services.lane_asking import Interview
-from experiments.services.lane_database import LaneDatabase
+from experiments.services.lane_asking import MAX_ATTEMPTS, Interview
+from experiments.services.lane_database import LaneDatabase, is_refusal, release_connection
 from experiments.services.lane_gates import BudgetUsedUp, Closing, Gates, Later, Purse
 from experiments.services.lane_ledger import Ledger
 from experiments.services.lane_tools import Subject, Tool
@@ -76,6 +78,7 @@ class Turn:
 
     def run(self) -> UUID | None:
         """Work for a turn; the token of the next turn's message, or None when nothing is left."""
+        release_connection()
         try:
             asyncio.run(self._run())
         finally:
@@ -181,7 +184,7 @@ class Turn:
             if tool.judge:
                 await self._begin_asking(tool.judge, works)
             elif works:
-                self._spawn(self._run_batch(tool, works))
+                self._spawn(self._guarded(works, self._run_batch(tool, works)))
 
     async def _drop(self, items: Sequence[Claimed]) -> None:
         if items:
@@ -191,6 +194,27 @@ class Turn:
         task = asyncio.create_task(work)
         self.tasks.add(task)
         task.add_done_callback(self._ended)
+
+    async def _guarded(self, works: Sequence[Work], work_on: Coroutine[None, None, None]) -> None:
+        """Whatever goes wrong with items is counted: an attempt each, and at last a failure."""
+        try:
+            await work_on
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            log.error("Items could not be judged", exc_info=error)
+            for work in works:
+                await self._fail(work, error)
+
+    async def _fail(self, work: Work, error: Exception) -> None:
+        attempts = work.item.attempts
+        if attempts + 1 < MAX_ATTEMPTS:
+            await self._put_off(work, Later(2.0**attempts, failed=True))
+            return
+        told = f"It could not be judged ({type(error).__name__})."
+        answers = [Answer(row_error(ProviderError(told))) for _ in work.questions]
+        self.ledger.add(work, answers)
+        await self._notice(answers)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self.tasks.discard(task)
@@ -212,7 +236,7 @@ class Turn:
         asked = [q for _, questions in prepared for q in questions if isinstance(q, Question)]
         known = await self.database.run(stored_replies, self.job.workspace_id, asked)
         for work, questions in prepared:
-            self._spawn(self._ask_all(judge, work, questions, known))
+            self._spawn(self._guarded([work], self._ask_all(judge, work, questions, known)))
 
     async def _ask_all(
         self, judge: Judge, work: Work, questions: Sequence[Question | Answer], known: Known
@@ -263,6 +287,7 @@ class Turn:
                 await self._hear()
                 await self.ledger.settle_calls()
             except Error as error:
+                # What PostgreSQL refuses of the books is booked otherwise the next time.
                 log.warning("No heartbeat: %s", error)
             if not self.may_ask:
                 self.closing.begin()

@@ -64,8 +64,8 @@ def tokens_of(reply: Reply, characters: int) -> tuple[int, int]:
     """Tokens read and written: as the server counted, else guessed from the texts' length."""
     read, written = reply.input_tokens, reply.output_tokens
     return (
-        characters // CHARACTERS_IN_A_TOKEN if read is None else read,
-        len(reply.text) // CHARACTERS_IN_A_TOKEN if written is None else written,
+        characters // CHARACTERS_IN_A_TOKEN if read is None else max(0, read),
+        len(reply.text) // CHARACTERS_IN_A_TOKEN if written is None else max(0, written),
     )
 
 

@@ -22,15 +22,28 @@ def launched(
     **options: Any,
 ) -> Comparison:
     """A comparison under way; A has the better answer in the first `wins` pairs (all), else B."""
+    comparison = made(workspace, provider, count, kind=kind, wins=wins, **options)
+    start_job(job_of(comparison))
+    return comparison
+
+
+def made(
+    workspace: Workspace,
+    provider: Provider | None,
+    count: int,
+    *,
+    kind: str = "pairwise_string",
+    wins: int | None = None,
+    **options: Any,
+) -> Comparison:
+    """The same, without a message to any worker."""
     wins = count if wins is None else wins
     dataset = make_dataset(workspace, [f"r{n}" for n in range(count)])
     good = [f"GOOD-ANSWER {n}." for n in range(count)]
     plain = [f"plain answer {n}." for n in range(count)]
     a = make_experiment(dataset, [*good[:wins], *plain[wins:]])
     b = make_experiment(dataset, [*plain[:wins], *good[wins:]])
-    comparison = make_comparison(a, b, kind=kind, provider=provider, **options)
-    start_job(job_of(comparison))
-    return comparison
+    return make_comparison(a, b, kind=kind, provider=provider, **options)
 
 
 def job_of(comparison: Comparison) -> Job:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from evaluators.errors import MissingExtra
 from evaluators.llm.models import Prompt, Reply, as_messages
 from evaluators.llm.providers.failures import as_model_error
+from evaluators.llm.providers.untrusted import count_of, text_of, word_of
 
 # Its reasons to stop, in the words that all providers here share.
 _REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
@@ -92,13 +93,13 @@ class Anthropic:
         return {**request, "extra_body": dict(self.extra)} if self.extra else request
 
     def _reply(self, answer: Any, latency: float) -> Reply:
-        texts = [part.text for part in answer.content if part.type == "text"]
-        reason = answer.stop_reason or ""
+        texts = [text_of(part.text) for part in answer.content if part.type == "text"]
+        reason = word_of(answer.stop_reason)
         return Reply(
             text="".join(texts),
-            model=answer.model,
-            input_tokens=answer.usage.input_tokens,
-            output_tokens=answer.usage.output_tokens,
+            model=word_of(answer.model) or self.model,
+            input_tokens=count_of(answer.usage, "input_tokens"),
+            output_tokens=count_of(answer.usage, "output_tokens"),
             latency=latency,
             finish_reason=_REASONS.get(reason, reason),
         )

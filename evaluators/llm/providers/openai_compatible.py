@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 from evaluators.errors import MissingExtra, ProviderError
 from evaluators.llm.models import Prompt, Reply, Token, as_messages
 from evaluators.llm.providers.failures import as_model_error
+from evaluators.llm.providers.untrusted import count_of, raw_text, text_of, word_of
 
 
 @dataclass(kw_only=True)
@@ -44,9 +45,9 @@ class OpenAICompatible:
         start = time.perf_counter()
         try:
             answer = self._client.chat.completions.create(**self._request(prompt, schema))
+            return self._reply(answer, time.perf_counter() - start)
         except Exception as error:
             raise as_model_error(error) from None
-        return self._reply(answer, time.perf_counter() - start)
 
     async def acomplete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
         """The async twin of `complete`."""
@@ -55,9 +56,9 @@ class OpenAICompatible:
             answer = await self._async_client.chat.completions.create(
                 **self._request(prompt, schema)
             )
+            return self._reply(answer, time.perf_counter() - start)
         except Exception as error:
             raise as_model_error(error) from None
-        return self._reply(answer, time.perf_counter() - start)
 
     async def aclose(self) -> None:
         """Close the connections that were opened in the running event loop."""
@@ -109,15 +110,19 @@ class OpenAICompatible:
     def _reply(self, answer: Any, latency: float) -> Reply:
         if not getattr(answer, "choices", None):
             raise ProviderError("The model's server sent no answer.")
-        choice, usage = answer.choices[0], answer.usage
-        refusal = getattr(choice.message, "refusal", None)
+        choice = answer.choices[0] if isinstance(answer.choices, list) else None
+        message: Any = getattr(choice, "message", None)
+        if not hasattr(message, "content"):
+            told = "The model's server sent an answer without a message."
+            raise ProviderError(told, status=200, reply=raw_text(answer))
+        usage, refusal = getattr(answer, "usage", None), getattr(message, "refusal", None)
         return Reply(
-            text=choice.message.content or refusal or "",
-            model=answer.model or self.model,
-            input_tokens=usage.prompt_tokens if usage else None,
-            output_tokens=usage.completion_tokens if usage else None,
+            text=text_of(message.content) or text_of(refusal),
+            model=word_of(getattr(answer, "model", None)) or self.model,
+            input_tokens=count_of(usage, "prompt_tokens"),
+            output_tokens=count_of(usage, "completion_tokens"),
             latency=latency,
-            finish_reason="refusal" if refusal else choice.finish_reason or "",
+            finish_reason="refusal" if refusal else word_of(getattr(choice, "finish_reason", None)),
             tokens=_tokens(choice),
         )
 
