@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
-from experiments.models import Run
 from experiments.services.attachments import attach_to_runs
 from experiments.services.experiments import (
     DEFAULT_NAME,
@@ -14,7 +13,7 @@ from experiments.services.experiments import (
 )
 from experiments.services.feedback import FeedbackEntry, catch_up, write_feedback
 from experiments.services.run_pieces import RunPiece, fold
-from experiments.services.run_rows import Parent, upsert_payloads, upsert_runs
+from experiments.services.run_rows import place_children, upsert_payloads, upsert_runs
 from tiebreak.accounts.models import Workspace
 
 
@@ -40,7 +39,8 @@ def _store(
     experiments = _experiments(workspace, pieces)
     with transaction.atomic():
         if pieces:
-            ids = upsert_runs(workspace, pieces, experiments, _parents(workspace, pieces))
+            ids = upsert_runs(workspace, pieces, experiments)
+            place_children(workspace, pieces)
             upsert_payloads(pieces, ids)
             attach_to_runs(workspace, pieces, ids)
         write_feedback(workspace, feedback)
@@ -58,17 +58,3 @@ def _experiments(workspace: Workspace, pieces: Sequence[RunPiece]) -> dict[UUID,
         else by_name[p.experiment_name or DEFAULT_NAME]
         for p in pieces
     }
-
-
-def _parents(workspace: Workspace, pieces: Sequence[RunPiece]) -> dict[UUID, Parent]:
-    """The parents, by run, of runs that name one but not their place in the trace."""
-    wanted = {p.uid: p.parent_uid for p in pieces if p.parent_uid and not p.dotted_order}
-    if not wanted:
-        return {}
-    rows = Run.objects.filter(workspace=workspace, uid__in=set(wanted.values()))
-    known = {
-        uid: Parent(trace, order)
-        for uid, trace, order in rows.values_list("uid", "trace_uid", "dotted_order")
-        if order
-    }
-    return {uid: known[parent] for uid, parent in wanted.items() if parent in known}

@@ -1,14 +1,13 @@
 """How pieces of runs become rows: two statements for a whole batch, in any order of arrival."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 
-from experiments.columns import write_rows
+from experiments.columns import array, fetch, write_rows
 from experiments.rawjson import dumps, search_text, storable, storable_value
 from experiments.services.run_pieces import RunPiece, usage_of
 from tiebreak.accounts.models import Workspace
@@ -131,27 +130,40 @@ def _payload_statement(*, prevails: bool) -> str:
 _UPSERT_PAYLOADS = {flag: _payload_statement(prevails=flag) for flag in (True, False)}
 
 
-@dataclass(frozen=True)
-class Parent:
-    """Where a run hangs that did not say its trace itself."""
-
-    trace_uid: UUID
-    dotted_order: str
+# From the placed ones among some runs down to the runs that came without a place.
+_PLACE_CHILDREN = """
+WITH RECURSIVE placed AS (
+    SELECT uid, trace_uid, dotted_order FROM experiments_run
+    WHERE workspace_id = $1 AND uid = ANY($2::uuid[]) AND dotted_order <> ''
+    UNION ALL
+    SELECT run.uid, placed.trace_uid, placed.dotted_order || '.' || to_char(
+        run.start_time AT TIME ZONE 'UTC', 'YYYYMMDD"T"HH24MISSUS"Z"'
+    ) || run.uid
+    FROM experiments_run run JOIN placed ON run.parent_uid = placed.uid
+    WHERE run.workspace_id = $1 AND run.dotted_order = '' AND run.opened
+)
+UPDATE experiments_run run SET trace_uid = placed.trace_uid, dotted_order = placed.dotted_order
+FROM placed WHERE run.workspace_id = $1 AND run.uid = placed.uid AND run.dotted_order = ''
+"""
 
 
 def upsert_runs(
     workspace: Workspace,
     pieces: Sequence[RunPiece],
     experiments: Mapping[UUID, int],
-    parents: Mapping[UUID, Parent],
 ) -> dict[UUID, int]:
     """Write pieces, one per run and in the order of ids; gives the primary keys by id."""
     moment = timezone.now()
-    rows = [
-        _run_row(workspace, piece, experiments[piece.uid], parents.get(piece.uid), moment)
-        for piece in pieces
-    ]
+    rows = [_run_row(workspace, piece, experiments[piece.uid], moment) for piece in pieces]
     return dict(write_rows(_UPSERT_RUNS, rows))
+
+
+def place_children(workspace: Workspace, pieces: Sequence[RunPiece]) -> None:
+    """Hang runs that came without their place below their parents, whichever came first."""
+    bare = [piece for piece in pieces if piece.opening and not piece.dotted_order]
+    if bare:
+        near = {piece.uid for piece in bare} | {p.parent_uid for p in bare if p.parent_uid}
+        fetch(_PLACE_CHILDREN, [workspace.pk, array(near)])
 
 
 def upsert_payloads(pieces: Sequence[RunPiece], ids: Mapping[UUID, int]) -> None:
@@ -164,12 +176,10 @@ def _run_row(
     workspace: Workspace,
     piece: RunPiece,
     experiment_id: int,
-    parent: Parent | None,
     moment: datetime,
 ) -> list[Any]:
     start = piece.start_time or _start_of(piece.dotted_order) or piece.end_time or moment
-    dotted = piece.dotted_order or _own_order(piece, start, parent)
-    trace = piece.trace_uid or (parent.trace_uid if parent else None)
+    dotted = piece.dotted_order or _own_order(piece, start)
     usage = usage_of(piece)
     return [
         workspace.pk,
@@ -178,7 +188,7 @@ def _run_row(
         moment,
         piece.opening,
         experiment_id,
-        trace or piece.parent_uid or piece.uid,
+        piece.trace_uid or piece.parent_uid or piece.uid,
         piece.parent_uid,
         piece.parent_uid is None,
         dotted,
@@ -201,12 +211,11 @@ def _run_row(
     ]
 
 
-def _own_order(piece: RunPiece, start: datetime, parent: Parent | None) -> str:
-    """The place in the trace of a run that was sent without one."""
-    if not piece.opening or (piece.parent_uid is not None and parent is None):
+def _own_order(piece: RunPiece, start: datetime) -> str:
+    """The place in the trace of a root that was sent without one; children are placed below."""
+    if not piece.opening or piece.parent_uid is not None:
         return ""
-    own = f"{start.astimezone(UTC):%Y%m%dT%H%M%S%fZ}{piece.uid}"
-    return f"{parent.dotted_order}.{own}" if parent else own
+    return f"{start.astimezone(UTC):%Y%m%dT%H%M%S%fZ}{piece.uid}"
 
 
 def _start_of(dotted_order: str | None) -> datetime | None:

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 import zstandard
+from langsmith import Client
 
 from experiments.models import Run
 from tests.api.bodies import (
@@ -332,6 +333,27 @@ def test_a_run_without_a_place_gets_one(call: Call) -> None:
 def test_it_names_the_field_that_is_wrong(call: Call, field: str, value: Any) -> None:
     answer = call("POST", "/runs", json=run_body(**{field: value}))
     assert (answer.status_code, answer.json()["field"]) == (422, field)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+def test_runs_without_a_place_find_it_in_any_order(
+    call: Call, client: Client, order: tuple[int, ...], at_once: bool
+) -> None:
+    bare = {"trace_id": "left out", "dotted_order": "left out"}
+    ids = [str(uuid4()) for _ in range(3)]
+    runs = [
+        run_body(uid, **bare, **({"parent_run_id": ids[n - 1]} if n else {}))
+        for n, uid in enumerate(ids)
+    ]
+    sent = [runs[n] for n in order]
+    for post in [sent] if at_once else [[run] for run in sent]:
+        assert call("POST", "/runs/batch", json={"post": post}).status_code == 202
+    stored = [call("GET", f"/runs/{uid}").json() for uid in ids]
+    assert [run["trace_id"] for run in stored] == [ids[0]] * 3
+    assert [run["parent_run_ids"] for run in stored] == [[], ids[:1], ids[:2]]
+    [child] = client.read_run(ids[0], load_child_runs=True).child_runs or []
+    assert [str(run.id) for run in child.child_runs or []] == [ids[2]]
 
 
 def test_a_run_is_not_its_own_parent(call: Call) -> None:
