@@ -30,6 +30,7 @@ def ingest(
     except IntegrityError:
         # An experiment was deleted between its being found and its runs being written.
         _store(workspace, folded, feedback)
+    place_children(workspace, folded)
     catch_up(workspace, runs=[piece.uid for piece in folded], feedback=feedback)
 
 
@@ -40,7 +41,6 @@ def _store(
     with transaction.atomic():
         if pieces:
             ids = upsert_runs(workspace, pieces, experiments)
-            place_children(workspace, pieces)
             upsert_payloads(pieces, ids)
             attach_to_runs(workspace, pieces, ids)
         write_feedback(workspace, feedback)

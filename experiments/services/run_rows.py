@@ -141,9 +141,14 @@ WITH RECURSIVE placed AS (
     ) || run.uid
     FROM experiments_run run JOIN placed ON run.parent_uid = placed.uid
     WHERE run.workspace_id = $1 AND run.dotted_order = '' AND run.opened
+), locked AS (
+    SELECT run.id, placed.trace_uid, placed.dotted_order
+    FROM experiments_run run JOIN placed ON run.uid = placed.uid
+    WHERE run.workspace_id = $1 AND run.dotted_order = ''
+    ORDER BY run.uid FOR UPDATE OF run
 )
-UPDATE experiments_run run SET trace_uid = placed.trace_uid, dotted_order = placed.dotted_order
-FROM placed WHERE run.workspace_id = $1 AND run.uid = placed.uid AND run.dotted_order = ''
+UPDATE experiments_run run SET trace_uid = locked.trace_uid, dotted_order = locked.dotted_order
+FROM locked WHERE run.id = locked.id
 """
 
 
@@ -159,7 +164,10 @@ def upsert_runs(
 
 
 def place_children(workspace: Workspace, pieces: Sequence[RunPiece]) -> None:
-    """Hang runs that came without their place below their parents, whichever came first."""
+    """Hang runs that came without their place below their parents, whichever came first.
+
+    After the commit of the runs: of two requests at once, the later one sees both.
+    """
     bare = [piece for piece in pieces if piece.opening and not piece.dotted_order]
     if bare:
         near = {piece.uid for piece in bare} | {p.parent_uid for p in bare if p.parent_uid}

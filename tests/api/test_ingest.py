@@ -6,7 +6,7 @@ import gzip
 import json
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 import zstandard
@@ -354,6 +354,23 @@ def test_runs_without_a_place_find_it_in_any_order(
     assert [run["parent_run_ids"] for run in stored] == [[], ids[:1], ids[:2]]
     [child] = client.read_run(ids[0], load_child_runs=True).child_runs or []
     assert [str(run.id) for run in child.child_runs or []] == [ids[2]]
+
+
+def test_runs_without_a_place_find_it_when_many_come_at_once(call: Call) -> None:
+    bare = {"trace_id": "left out", "dotted_order": "left out"}
+    ids = [str(uuid4()) for _ in range(40)]
+    runs = [
+        run_body(uid, **bare, **({"parent_run_id": ids[(n - 1) // 3]} if n else {}))
+        for n, uid in enumerate(ids)
+    ]
+
+    def send(first: int) -> int:
+        return call("POST", "/runs/batch", json={"post": runs[first::8][::-1] * 2}).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(send, [*range(8), *range(8)])) == {202}
+    assert not Run.objects.filter(dotted_order="").exists()
+    assert set(Run.objects.values_list("trace_uid", flat=True)) == {UUID(ids[0])}
 
 
 def test_a_run_is_not_its_own_parent(call: Call) -> None:
