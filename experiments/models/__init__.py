@@ -34,7 +34,15 @@ from experiments.models.datasets import (
 )
 from experiments.models.evaluators import Evaluator, Pace, Provider
 from experiments.models.feedback import Feedback
-from experiments.models.jobs import Evaluation, Job, JudgeReply, Lane, QueueItem, WorkerSign
+from experiments.models.jobs import (
+    Evaluation,
+    Job,
+    JudgeReply,
+    Lane,
+    OpenQuestion,
+    QueueItem,
+    WorkerSign,
+)
 from experiments.models.races import Race
 from experiments.models.runs import Attachment, Experiment, Run, RunPayload
 from experiments.models.sharing import SharedLink
@@ -67,6 +75,7 @@ __all__ = [
     "Judgment",
     "JudgmentScore",
     "Lane",
+    "OpenQuestion",
     "Order",
     "Outcome",
     "OutcomeDelta",

@@ -167,6 +167,27 @@ class Evaluation(WorkspaceRow):
         return f"{self.evaluator_id} over {self.experiment_id}"
 
 
+class OpenQuestion(models.Model):
+    """A question that a lane is asking right now; nobody else asks it meanwhile."""
+
+    workspace = models.ForeignKey(
+        "accounts.Workspace", on_delete=models.CASCADE, related_name="+", db_index=False
+    )
+    digest = models.BinaryField(max_length=32)
+    sample = models.PositiveIntegerField(default=0)
+    lane_token = models.UUIDField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workspace", "digest", "sample"], name="open_question_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"question of {self.lane_token}"
+
+
 class JudgeReply(models.Model):
     """The raw text a model answered: the cache, the bill and the audit in one."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 from django.db import connection
 
@@ -17,6 +18,7 @@ from experiments.models import JudgeReply, Provider
 from experiments.rawjson import dumps, loads, storable
 from experiments.services.calling import Caller
 from experiments.services.fallbacks import chain_of
+from experiments.services.reserved import Key, reserve_questions
 from experiments.services.samples import Sample
 from experiments.services.sealing import prompt_salt
 from experiments.services.subjects import Answer, Work
@@ -34,6 +36,15 @@ class Question:
     prompt: str
     digests: list[bytes]
     sample: Sample = field(default_factory=Sample)
+
+    @property
+    def key(self) -> Key:
+        """Under what it is reserved: by the first model of the chain."""
+        return self.digests[0], self.sample.number
+
+    def is_stored(self, known: Known) -> bool:
+        """Whether a reply of any of its models is there."""
+        return any((digest, self.sample.number) in known for digest in self.digests)
 
 
 @dataclass(frozen=True)
@@ -127,6 +138,14 @@ class Judge:
 def stored_replies(workspace_id: int, questions: Sequence[Question]) -> dict[Any, Stored]:
     """Replies to these very questions that are in the database already, by digest and sample."""
     return _found(workspace_id, {digest for one in questions for digest in one.digests})
+
+
+def reserved_replies(
+    workspace_id: int, token: UUID, questions: Sequence[Question]
+) -> tuple[set[Key], dict[Any, Stored]]:
+    """Reserve questions, then look what is stored: whoever held one before has stored its reply."""
+    reserved = reserve_questions(workspace_id, token, {one.key for one in questions})
+    return reserved, stored_replies(workspace_id, questions)
 
 
 def _found(workspace_id: int, digests: set[bytes]) -> dict[Any, Stored]:

@@ -26,7 +26,7 @@ from experiments.rawjson import storable_value
 from experiments.services.budgets import NO_LIMIT, Budget, check_budget
 from experiments.services.datasets import clean_name
 from experiments.services.evaluators import kind_of
-from experiments.services.jobs import MAX_CONCURRENCY, create_job
+from experiments.services.jobs import MAX_CONCURRENCY, OPEN, create_job
 from tiebreak.accounts.models import User, Workspace
 
 
@@ -120,6 +120,7 @@ def check_concurrency(max_concurrency: int) -> None:
 
 
 @transaction.atomic
+@transaction.atomic
 def create_evaluation(
     *,
     experiment: Experiment,
@@ -128,12 +129,22 @@ def create_evaluation(
     budget: Budget = NO_LIMIT,
     author: User | None = None,
 ) -> Evaluation:
-    """Launch a single-run evaluator over an experiment: its scores become feedback."""
+    """Launch a single-run evaluator over an experiment: its scores become feedback.
+
+    While the same evaluator is at work on it, that evaluation is given back instead.
+    """
     if kind_of(evaluator).family != "string":
         raise InvalidError("evaluator", f"{evaluator.name} does not score one output")
     check_concurrency(max_concurrency)
     check_budget(budget, [evaluator])
     workspace = experiment.workspace
+    # One launch after the other: the second finds the first.
+    Experiment.objects.select_for_update().get(pk=experiment.pk)
+    under_way = Evaluation.objects.filter(
+        experiment=experiment, evaluator=evaluator, job__state__in=OPEN
+    ).first()
+    if under_way is not None:
+        return under_way
     return Evaluation.objects.create(
         workspace=workspace,
         experiment=experiment,

@@ -55,11 +55,20 @@ MOVES: Mapping[str, tuple[tuple[State, ...], State]] = {
 }
 # The steps that people and scripts may take.
 STEPS = ("pause", "resume", "cancel", "retry", "rejudge", "extend")
+# Those that only a comparison knows.
+OF_PAIRS = frozenset({"rejudge", "extend"})
 
 
 def allowed_steps(job: Job) -> list[str]:
     """What a person may do with a job in its state."""
-    return [step for step in STEPS if job.state in MOVES[step][0]]
+    possible = [step for step in STEPS if job.state in MOVES[step][0]]
+    if not OF_PAIRS.isdisjoint(possible) and not Comparison.objects.filter(job=job).exists():
+        return [step for step in possible if step not in OF_PAIRS]
+    return possible
+
+
+def _possible(job: Job) -> str:
+    return ", ".join(allowed_steps(Job.objects.get(pk=job.pk))) or "nothing"
 
 
 def create_job(
@@ -86,8 +95,7 @@ def move(job: Job, step: str, *, error: str = "", cause: Job.Cause = Job.Cause.N
         locked = Job.objects.select_for_update().get(pk=job.pk)
         if locked.state not in allowed:
             state = locked.get_state_display().lower()
-            known = ", ".join(allowed_steps(locked)) or "nothing"
-            raise ConflictError(f"Cannot {step}: it is {state}. Possible now: {known}.")
+            raise ConflictError(f"Cannot {step}: it is {state}. Possible now: {_possible(locked)}.")
         if target == State.RUNNING and not locked.planned:
             target = State.QUEUED
         moment = timezone.now()
@@ -105,13 +113,16 @@ def steer(job: Job, step: str) -> list[Lane]:
     if step not in STEPS:
         raise InvalidError("step", f"must be one of {', '.join(STEPS)}")
     with transaction.atomic():
-        job = move(job, step)
         comparison = Comparison.objects.filter(job=job).first()
-        if step in ("rejudge", "extend") and comparison is None:
-            raise ConflictError(f"Cannot {step}: this job scores single outputs.")
+        if step in OF_PAIRS and comparison is None:
+            raise ConflictError(
+                f"Cannot {step}: this job scores single outputs. Possible now: {_possible(job)}."
+            )
+        was_paused = Job.objects.filter(pk=job.pk, state=State.PAUSED).exists()
+        job = move(job, step)
         if step == "extend" and comparison is not None:
             go_on(comparison)
-            take_in_what_came(comparison, job)
+            take_in_what_came(comparison, job, goes_on=was_paused)
         elif step in ("retry", "rejudge") and job.planned:
             _requeue(job, comparison, step)
         return _go(job)

@@ -17,7 +17,7 @@ from experiments.services.asking import (
 )
 from experiments.services.budgets import Spent
 from experiments.services.lane_database import LaneDatabase
-from experiments.services.lane_gates import Gates, Later, Pacer
+from experiments.services.lane_gates import Gates, Later, Pacer, Promise
 from experiments.services.lane_ledger import Ledger
 from experiments.services.pacing import block
 from experiments.services.subjects import Answer, Work
@@ -37,22 +37,46 @@ class Interview:
         # Evaluators whose verdict is certain: they are not asked on.
         self.halted: set[int] = set()
 
-    async def answer(
-        self, judge: Judge, work: Work, question: Question | Answer, known: Known
+    async def answers(
+        self, judge: Judge, work: Work, questions: Sequence[Question | Answer], known: Known
+    ) -> list[Answer]:
+        """What comes of an item's questions; Later or BudgetUsedUp when one cannot be asked now.
+
+        They are asked one after the other in one slot: what was begun is ended first.
+        """
+        found = [
+            one if isinstance(one, Answer) else judge.answer_from(one, known) for one in questions
+        ]
+        promise = Promise(found.count(None))
+        if not promise.calls:
+            return [answer for answer in found if answer]
+        async with self.gates.slots:
+            try:
+                return [
+                    answer or await self._ask_now(judge, work, question, known, promise)
+                    for answer, question in zip(found, questions, strict=True)
+                ]
+            finally:
+                self.gates.purse.break_off(promise)
+
+    async def _ask_now(
+        self,
+        judge: Judge,
+        work: Work,
+        question: Question | Answer,
+        known: Known,
+        promise: Promise,
     ) -> Answer:
-        """What comes of a question; Later or BudgetUsedUp when it cannot be asked now."""
         if isinstance(question, Answer):
             return question
-        stored = judge.answer_from(question, known)
-        if stored is not None:
-            return stored
-        async with self.gates.slots:
-            self.gates.closing.check()
-            if work.item.evaluator_id in self.halted:
-                raise Later
-            return await self._ask(judge, work, question, known)
+        self.gates.closing.check()
+        if work.item.evaluator_id in self.halted:
+            raise Later
+        return await self._ask(judge, work, question, known, promise)
 
-    async def _ask(self, judge: Judge, work: Work, question: Question, known: Known) -> Answer:
+    async def _ask(
+        self, judge: Judge, work: Work, question: Question, known: Known, promise: Promise
+    ) -> Answer:
         """Ask one model after the other until one gives a readable answer."""
         errors: list[ModelError] = []
         unread: Answer | None = None
@@ -65,7 +89,7 @@ class Interview:
             if self._pacer(judge, place).blocked_for > 0 and not is_last:
                 continue
             try:
-                answer = await self._call(judge, place, question)
+                answer = await self._call(judge, place, question, promise)
             except ModelError as error:
                 errors.append(error)
                 if not may_be_answered_elsewhere(error):
@@ -84,13 +108,13 @@ class Interview:
                 delay = delay_before_repeating(error, work.item.attempts)
                 raise Later(delay, failed=True) from error
 
-    async def _call(self, judge: Judge, place: int, question: Question) -> Answer:
+    async def _call(self, judge: Judge, place: int, question: Question, promise: Promise) -> Answer:
         """One call, paid for and stored; its slot is kept until the commit, so that a kill loses
         at most what is in flight.
         """
         caller, purse = judge.callers[place], self.gates.purse
         tokens, money = caller.expected(question.messages)
-        held = await purse.take(money, is_guess=not caller.knows)
+        held = await purse.take(money, promise, is_guess=not caller.knows)
         try:
             await self._pacer(judge, place).wait(tokens)
             self.gates.closing.check()

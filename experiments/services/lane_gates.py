@@ -7,6 +7,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 
@@ -56,6 +57,14 @@ class Closing:
         raise Later
 
 
+@dataclass
+class Promise:
+    """How many calls an item will take, and how many of them are kept for it."""
+
+    calls: int
+    kept: int = 0
+
+
 class Purse:
     """The lane's share of the budget, reserved in blocks, and what its calls took so far."""
 
@@ -66,22 +75,49 @@ class Purse:
         self.closing = closing
         self.is_limited = job.budget_calls is not None or job.budget_money is not None
         self.left = 0
+        self.promised = 0
         self.each = NOTHING
         self.lock = asyncio.Lock()
         self.spent = Spent()
         self.held = NOTHING
 
-    async def take(self, each: Decimal, *, is_guess: bool) -> Decimal:
-        """Wait until one more call is within the budget; the US dollars that are held for it."""
+    @property
+    def free(self) -> int:
+        """Calls that are allowed and not promised to what was begun."""
+        return self.left - self.promised
+
+    async def take(self, each: Decimal, promise: Promise, *, is_guess: bool) -> Decimal:
+        """Wait until one more call is within the budget; the US dollars that are held for it.
+
+        The first call of an item is given when the others that it will take are allowed too, as
+        long as the budget reaches: half a pair is paid for nothing.
+        """
         if not self.is_limited:
             return NOTHING
+        if promise.kept:
+            promise.kept -= 1
+            self.promised -= 1
+            self.left -= 1
+            return self.each
         async with self.lock:
-            while self.left == 0 and self.is_limited:
-                await self._reserve(each, is_guess)
-            self.left = max(0, self.left - 1)
+            while self.is_limited and self.free < promise.calls:
+                if not await self._reserve(each, is_guess) and self.free:
+                    break
+            if not self.is_limited:
+                return NOTHING
+            promise.kept = min(promise.calls, self.free) - 1
+            promise.calls = 1
+            self.promised += promise.kept
+            self.left -= 1
             return self.each
 
-    async def _reserve(self, each: Decimal, is_guess: bool) -> None:
+    def break_off(self, promise: Promise) -> None:
+        """What was promised to an item that has ended is for others."""
+        self.promised -= promise.kept
+        promise.kept = 0
+
+    async def _reserve(self, each: Decimal, is_guess: bool) -> bool:
+        """Reserve a further block; False when the budget allows no more just now."""
         calls = max(1, min(BLOCK_OF_CALLS, self.lane.width // 2))
         ask = partial(
             reserve, self.lane.pk, self.lane.token, calls=calls, each=each, is_guess=is_guess
@@ -90,11 +126,12 @@ class Purse:
         if grant.calls is None:
             self.is_limited, self.each = False, NOTHING
         elif grant.calls:
-            self.left, self.each = grant.calls, each
-        elif grant.wait:
+            self.left, self.each = self.left + grant.calls, each
+        elif not self.free and grant.wait:
             await self.closing.sleep(WAIT_FOR_OTHERS_SECONDS)
-        else:
+        elif not self.free:
             raise BudgetUsedUp
+        return bool(grant.calls)
 
     def give_back(self) -> None:
         """A call that was allowed was not made."""

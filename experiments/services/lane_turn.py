@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import threading
 import time
 import warnings
@@ -22,7 +23,7 @@ from evaluators.base import row_error
 from evaluators.errors import ProviderError
 from experiments.models import Job, Lane
 from experiments.services import lanes
-from experiments.services.asking import Judge, Known, Question, stored_replies
+from experiments.services.asking import Judge, Known, Question, reserved_replies
 from experiments.services.budgets import used_up
 from experiments.services.jobs import complete_if_done, failures_so_far, stop_asking
 from experiments.services.lane_asking import MAX_ATTEMPTS, Interview
@@ -32,6 +33,7 @@ from experiments.services.lane_ledger import Ledger
 from experiments.services.lane_tools import Subject, Tool
 from experiments.services.lanes import Claimed
 from experiments.services.pacing import blocked_for
+from experiments.services.reserved import Key, release_questions
 from experiments.services.stopping import halted
 from experiments.services.subjects import Answer, Work
 
@@ -44,6 +46,7 @@ HEARTBEAT_SECONDS = 1.0
 LEASE_MARGIN_SECONDS = 15.0
 GRACE_SECONDS = 8.0
 HOPELESS_AFTER = 20
+ASKED_ELSEWHERE_SECONDS = (0.5, 1.5)
 
 warnings.filterwarnings("ignore", message=r"Ignoring (input|reference) in ")
 
@@ -62,6 +65,7 @@ class Turn:
         self.ledger = Ledger(lane, self.subject, self.purse)
         self.tools: dict[int, Tool] = {}
         self.tasks: set[asyncio.Task[None]] = set()
+        self.released: set[Key] = set()
         self.may_ask = True
         self.batch = 16
         self.failures = 0
@@ -139,6 +143,7 @@ class Turn:
                 if await self.database.run(lanes.others_wait):
                     return
                 pause_at = time.monotonic() + TURN_SECONDS
+            await self._release()
             wanted = self._wanted()
             claimed = await self.database.run(lanes.claim, self.lane, wanted) if wanted else []
             if claimed:
@@ -234,17 +239,44 @@ class Turn:
     async def _begin_asking(self, judge: Judge, works: Sequence[Work]) -> None:
         prepared = [(work, judge.questions(work)) for work in works]
         asked = [q for _, questions in prepared for q in questions if isinstance(q, Question)]
-        known = await self.database.run(stored_replies, self.job.workspace_id, asked)
+        reserved, known = await self.database.run(
+            reserved_replies, self.job.workspace_id, self.lane.token, asked
+        )
         for work, questions in prepared:
-            self._spawn(self._guarded([work], self._ask_all(judge, work, questions, known)))
+            wanted = {one.key for one in questions if isinstance(one, Question)}
+            open_ones = {
+                one.key
+                for one in questions
+                if isinstance(one, Question) and not one.is_stored(known)
+            }
+            ours = wanted & reserved
+            reserved -= wanted
+            if open_ones <= ours:
+                asking = self._ask_all(judge, work, questions, known)
+                self._spawn(self._guarded([work], self._letting_go(ours, asking)))
+            else:
+                # Another asks it at this moment, and will have stored the reply.
+                later = Later(random.uniform(*ASKED_ELSEWHERE_SECONDS))  # noqa: S311
+                self._spawn(self._letting_go(ours, self._put_off(work, later)))
+
+    async def _letting_go(self, keys: set[Key], work_on: Coroutine[None, None, None]) -> None:
+        """Whatever becomes of the work, others may ask its questions afterwards."""
+        try:
+            await work_on
+        finally:
+            self.released |= keys
+
+    async def _release(self) -> None:
+        released, self.released = self.released, set()
+        if released:
+            release = partial(release_questions, self.job.workspace_id, self.lane.token)
+            await self.database.run(release, released)
 
     async def _ask_all(
         self, judge: Judge, work: Work, questions: Sequence[Question | Answer], known: Known
     ) -> None:
         try:
-            answers = [
-                await self.interview.answer(judge, work, question, known) for question in questions
-            ]
+            answers = await self.interview.answers(judge, work, questions, known)
         except Later as later:
             await self._put_off(work, later)
             return
@@ -285,6 +317,7 @@ class Turn:
         while True:
             try:
                 await self._hear()
+                await self._release()
                 await self.ledger.settle_calls()
             except Error as error:
                 # What PostgreSQL refuses of the books is booked otherwise the next time.

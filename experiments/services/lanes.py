@@ -12,6 +12,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from experiments.models import Job, Lane, QueueItem
+from experiments.services.reserved import release_all
 
 LANE_WIDTH = 64
 WAITS_LONG_SECONDS = 2
@@ -135,6 +136,7 @@ def next_due(lane: Lane) -> datetime | None:
 def hand_over(lane: Lane) -> UUID | None:
     """End our turn: with work left, return the token for the next turn's message, else None."""
     QueueItem.objects.filter(lane_token=lane.token).update(lane_token=None)
+    release_all(lane.token)
     more = (
         Job.objects.filter(pk=lane.job_id, state=Job.State.RUNNING).exists()
         and QueueItem.objects.filter(job=lane.job_id, lane_token=None).exists()

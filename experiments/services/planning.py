@@ -11,6 +11,7 @@ from experiments.models import (
     ExampleRevision,
     Job,
     Outcome,
+    QueueItem,
     Run,
     RunPayload,
 )
@@ -134,7 +135,7 @@ JOIN experiments_comparisonevaluator chosen ON chosen.id = judgment.evaluator_id
 WHERE judgment.comparison_id = %(comparison)s AND judgment.judge = '' AND {which}
 ON CONFLICT (job_id, evaluator_id, target) DO NOTHING
 """
-WAITING = QUEUE.format(which="judgment.outcome = 'pending'")
+WAITING = QUEUE.format(which="judgment.outcome = 'pending' AND judgment.id <> ALL(%(left)s)")
 UNSETTLED = QUEUE.format(which="judgment.outcome IN ('pending', 'failed')")
 ORDER_CHANGED = QUEUE.format(which="judgment.order_changed")
 
@@ -169,7 +170,10 @@ def learn_sizes(comparison: Comparison) -> None:
 
 @transaction.atomic
 def plan_comparison(comparison: Comparison, job: Job) -> None:
-    """Pair the runs, note what is missing, and queue the rest in a seeded random order."""
+    """Pair the runs, note what is missing, and queue the rest in a seeded random order.
+
+    Planned anew, it queues what is new; what was left over before stays so.
+    """
     job = Job.objects.select_for_update().get(pk=job.pk)
     if job.planned:
         return
@@ -181,6 +185,11 @@ def plan_comparison(comparison: Comparison, job: Job) -> None:
         "last": comparison.sides.count() - 1,
         "seed": str(comparison.seed),
         "job": job.pk,
+        "left": list(
+            comparison.judgments.filter(judge="", outcome=Outcome.PENDING)
+            .order_by()
+            .values_list("pk", flat=True)
+        ),
     }
     with connection.cursor() as cursor:
         for statement in (PAIRS, REOPENED, JUDGMENTS, WAITING):
@@ -189,8 +198,13 @@ def plan_comparison(comparison: Comparison, job: Job) -> None:
     _note_total(job, counted.count())
 
 
-def take_in_what_came(comparison: Comparison, job: Job) -> None:
-    """Let a job be planned anew, on the dataset as it is now: only what is new is added."""
+def take_in_what_came(comparison: Comparison, job: Job, *, goes_on: bool) -> None:
+    """Let a job be planned anew, on the dataset as it is now: only what is new is added.
+
+    What it had queued is still to be judged only where it goes on from a pause.
+    """
+    if not goes_on:
+        QueueItem.objects.filter(job=job).delete()
     comparison.dataset_version = comparison.dataset.modified_at
     comparison.save(update_fields=["dataset_version"])
     job.planned = False

@@ -18,6 +18,7 @@ from django.utils import timezone
 from experiments.models import Job, Lane, OutcomeDelta, QueueItem, WorkerSign
 from experiments.services.jobs import complete_if_done
 from experiments.services.lanes import renew
+from experiments.services.reserved import forget_lost
 
 SWEEP_LOCK = 0x7469656272656B
 HINT_SECONDS = 15
@@ -101,6 +102,7 @@ def sweep(active: Container[UUID]) -> Forgotten:
         for job in Job.objects.filter(state=Job.State.RUNNING, planned=True):
             complete_if_done(job)
         roll_up_counts()
+        forget_lost()
     return found
 
 

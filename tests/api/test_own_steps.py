@@ -44,6 +44,7 @@ def test_a_budget_is_set_read_and_raised(call: Call, pair: tuple[Experiment, Exp
         ({"max_calls": 0}, "max_calls"),
         ({"max_calls": True}, "max_calls"),
         ({"max_cost": "1"}, "max_cost"),
+        ({"max_call": 5}, "max_call"),
         ({"max_cost": -1}, "max_cost"),
         ({"max_cost": 1e300}, "max_cost"),
         ({"max_cost": 0.12345678901}, "max_cost"),

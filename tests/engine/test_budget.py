@@ -122,3 +122,21 @@ def test_a_budget_out_of_range_is_refused(workspace: Workspace, budget: Budget) 
     provider = make_provider(workspace, "http://127.0.0.1:9/v1", **PRICES)
     with pytest.raises(InvalidError):
         launched(workspace, provider, 2, budget=budget)
+
+
+@pytest.mark.parametrize(("calls", "verdicts"), [(6, 3), (11, 5)])
+def test_a_small_budget_finishes_pairs_before_it_begins_others(
+    worker: Worker, workspace: Workspace, calls: int, verdicts: int
+) -> None:
+    with StubJudge(delay=0.1) as stub:
+        comparison = launched(
+            workspace,
+            make_provider(workspace, stub.base_url),
+            40,
+            max_concurrency=16,
+            order=Order.BOTH,
+            budget=Budget(calls=calls),
+        )
+        wait_for(comparison, Job.State.PAUSED)
+        eventually(lambda: counts_of(comparison).a == verdicts, 5, "pairs are judged")
+        assert stub.stats()["calls"] == calls

@@ -6,14 +6,21 @@ from typing import Any
 
 import pytest
 
-from experiments.models import Feedback, Game, Job, JudgeReply, Order, Pair
+from experiments.models import Feedback, Game, Job, JudgeReply, Lane, OpenQuestion, Order, Pair
 from experiments.services.comparisons import create_evaluation
 from experiments.services.evaluators import configure_evaluator
 from experiments.services.examples import NewExample, add_examples
 from experiments.tasks import start_job, steer
-from tests.engine.launching import job_of, launched, wait_for
+from tests.engine.launching import job_of, launched, made, wait_for
 from tests.engine.processes import StubJudge, Worker, eventually
-from tests.factories import example_ids, make_dataset, make_experiment, make_provider, make_run
+from tests.factories import (
+    example_ids,
+    make_comparison,
+    make_dataset,
+    make_experiment,
+    make_provider,
+    make_run,
+)
 from tiebreak.accounts.models import Workspace
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -136,3 +143,79 @@ def test_a_run_that_could_not_be_scored_is_scored_again_alone(
         eventually(lambda: not Job.objects.get(pk=job.pk).is_open, 20, "it ends")
         assert stub.stats()["calls"] == 3
     assert not Feedback.objects.filter(experiment=experiment, is_error=True).exists()
+
+
+def test_jobs_at_once_over_the_same_pairs_pay_once(worker: Worker, workspace: Workspace) -> None:
+    count = 30
+    with StubJudge(delay=0.3) as stub:
+        provider = make_provider(workspace, stub.base_url)
+        first = made(workspace, provider, count, max_concurrency=4)
+        a, b = (side.experiment for side in first.sides.order_by("position"))
+        assert a is not None
+        assert b is not None
+        second, third = (
+            make_comparison(
+                a, b, kind="pairwise_string", provider=provider, max_concurrency=4, order=Order.OFF
+            )
+            for _ in range(2)
+        )
+        jobs = (first, second, third)
+        for comparison in jobs:
+            start_job(job_of(comparison))
+        for comparison in jobs:
+            counts = wait_for(comparison, Job.State.COMPLETE)
+            assert (counts.a, counts.failed) == (count, 0)
+        assert stub.stats()["calls"] == count
+    assert not OpenQuestion.objects.exists()
+
+
+def test_pairs_of_one_job_that_ask_the_same_pay_once(worker: Worker, workspace: Workspace) -> None:
+    dataset = make_dataset(workspace, [])
+    same = NewExample(inputs='{"q": 1}', outputs='{"a": 1}')
+    add_examples(dataset=dataset, examples=[same] * 6)
+    a = make_experiment(dataset, ["GOOD-ANSWER"] * 6)
+    b = make_experiment(dataset, ["plain"] * 6)
+    with StubJudge(delay=0.2) as stub:
+        provider = make_provider(workspace, stub.base_url)
+        comparison = make_comparison(a, b, kind="pairwise_string", provider=provider)
+        start_job(job_of(comparison))
+        counts = wait_for(comparison, Job.State.COMPLETE)
+        assert (counts.a, stub.stats()["calls"]) == (6, 1)
+
+
+def test_an_evaluation_that_is_under_way_is_not_launched_again(workspace: Workspace) -> None:
+    experiment = make_experiment(make_dataset(workspace, ["r"]), ["one"])
+    evaluator = configure_evaluator(workspace=workspace, kind="exact_match")
+    first = create_evaluation(experiment=experiment, evaluator=evaluator)
+    assert create_evaluation(experiment=experiment, evaluator=evaluator) == first
+    Job.objects.update(state=Job.State.COMPLETE)
+    assert create_evaluation(experiment=experiment, evaluator=evaluator) != first
+
+
+def test_adding_what_came_leaves_alone_what_was_left(worker: Worker, workspace: Workspace) -> None:
+    with StubJudge(delay=0.1) as stub:
+        provider = make_provider(workspace, stub.base_url)
+        comparison = launched(workspace, provider, 60, max_concurrency=2)
+        eventually(lambda: stub.stats().get("answered", 0) > 4, 20, "some answers")
+        steer(job_of(comparison), "cancel")
+        eventually(
+            lambda: not Lane.objects.filter(state=Lane.State.RUNNING).exists(), 20, "it stops"
+        )
+        calls = stub.stats()["calls"]
+        steer(job_of(comparison), "extend")
+        wait_for(comparison, Job.State.COMPLETE)
+        assert stub.stats()["calls"] == calls
+        a, b = (side.experiment for side in comparison.sides.order_by("position"))
+        assert a is not None
+        assert b is not None
+        new = NewExample(inputs='{"q": "new"}', outputs='{"a": 1}')
+        add_examples(dataset=comparison.dataset, examples=[new])
+        newest = example_ids(comparison.dataset)[-1]
+        make_run(a, newest, "GOOD-ANSWER new.")
+        make_run(b, newest, "plain answer new.")
+        steer(job_of(comparison), "extend")
+        wait_for(comparison, Job.State.COMPLETE)
+        assert stub.stats()["calls"] == calls + 1
+        steer(job_of(comparison), "retry")
+        counts = wait_for(comparison, Job.State.COMPLETE)
+        assert (counts.a, stub.stats()["calls"]) == (61, 61)

@@ -12,10 +12,12 @@ from django.urls import reverse
 from experiments.errors import ConflictError, InvalidError
 from experiments.models import Comparison, Job, Lane, QueueItem
 from experiments.services import jobs
+from experiments.services.comparisons import create_evaluation
+from experiments.services.evaluators import configure_evaluator
 from experiments.services.jobs import MOVES, STEPS, allowed_steps, move, steer
 from experiments.tasks import plan
-from tests.factories import judge
-from tiebreak.accounts.models import User
+from tests.factories import judge, make_dataset, make_experiment
+from tiebreak.accounts.models import User, Workspace
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -121,3 +123,15 @@ def test_an_unknown_step_is_refused(client: Client, alice: User, comparison: Com
     for step in ("complete", "explode"):
         address = reverse("comparison_step", args=[comparison.uid, step])
         assert client.post(address).status_code == 404
+
+
+def test_a_job_that_scores_single_outputs_never_names_the_steps_of_pairs(
+    workspace: Workspace,
+) -> None:
+    experiment = make_experiment(make_dataset(workspace, ["r"]), ["one"])
+    evaluator = configure_evaluator(workspace=workspace, kind="exact_match")
+    job = create_evaluation(experiment=experiment, evaluator=evaluator).job
+    Job.objects.filter(pk=job.pk).update(state=Job.State.COMPLETE)
+    for step in ("pause", "rejudge", "extend"):
+        with pytest.raises(ConflictError, match=rf"Cannot {step}: .* Possible now: retry\.$"):
+            steer(job, step)

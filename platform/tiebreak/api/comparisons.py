@@ -297,7 +297,9 @@ def comparison_step(request: Request, uid: str, step: str) -> Response:
 def comparison_budget(request: Request, uid: str) -> Response:
     """Set `max_calls` and `max_cost`; a comparison that waited for its budget goes on."""
     found = access.comparison(workspace_of(request), uid)
-    set_budget(found.job, budget_of(object_body(request)))
+    body = object_body(request)
+    body.refuse_others({"max_calls", "max_cost"})
+    set_budget(found.job, budget_of(body))
     return Response(shape(access.comparison(workspace_of(request), uid)))
 
 

@@ -1,7 +1,7 @@
 """Reading what a client sent, field by field; what is wrong is said by the field's name."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -103,6 +103,12 @@ class Fields:
 
     def __contains__(self, field: str) -> bool:
         return field in self.values
+
+    def refuse_others(self, known: Collection[str]) -> None:
+        """Refuse fields that are not among those that mean something here."""
+        for field in self.values:
+            if field not in known:
+                raise InvalidError(field, f"is unknown: use {', '.join(sorted(known))}")
 
     def get(self, field: str) -> Any:
         return self.values.get(field)
