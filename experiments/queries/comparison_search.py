@@ -13,8 +13,9 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import QuerySet
 
-from experiments.models import ComparisonEvaluator, Judgment
+from experiments.models import ComparisonEvaluator, ExampleRevision, Judgment, Run
 from experiments.queries.comparison_table import FILTERS, Cursor, Page, beyond, chosen, rows_of
+from experiments.queries.examples import mentions
 from experiments.queries.outcome_counts import OutcomeCounts
 
 # Rows read first, to see how common a text is; so many hits among them make it common.
@@ -28,28 +29,18 @@ MOST_FOUND = 50_000
 
 _READ = """
 SELECT judged.id, judged.position, judged.outcome, judged.order_changed,
-       coalesce(upper(revision.search) LIKE upper(%s), false)
+       coalesce(upper(coalesce(revision.search, tiebreak_search_text(said.inputs, said.outputs)))
+                LIKE upper(%s), false)
        OR coalesce(upper(payload_a.search) LIKE upper(%s), false)
        OR coalesce(upper(payload_b.search) LIKE upper(%s), false)
 FROM ({rows}) judged
 JOIN experiments_pair pair ON pair.id = judged.pair_id
 LEFT JOIN experiments_examplerevision revision ON revision.id = pair.revision_id
+LEFT JOIN experiments_examplepayload said ON said.revision_id = revision.id
 LEFT JOIN experiments_run a ON a.workspace_id = %s AND a.uid = pair.run_uids[1]
 LEFT JOIN experiments_runpayload payload_a ON payload_a.run_id = a.id
 LEFT JOIN experiments_run b ON b.workspace_id = %s AND b.uid = pair.run_uids[2]
 LEFT JOIN experiments_runpayload payload_b ON payload_b.run_id = b.id
-"""
-
-_EXAMPLES = """
-SELECT example.uid FROM experiments_examplerevision revision
-JOIN experiments_example example ON example.id = revision.example_id
-WHERE revision.dataset_id = %s AND upper(revision.search) LIKE upper(%s)
-UNION
-SELECT run.example_uid FROM experiments_runpayload payload
-JOIN experiments_run run ON run.id = payload.run_id
-WHERE upper(payload.search) LIKE upper(%s) AND run.experiment_id = ANY(%s)
-  AND run.is_root AND run.example_uid IS NOT NULL
-LIMIT %s
 """
 
 
@@ -116,11 +107,17 @@ def _read(evaluator: ComparisonEvaluator, q: str, rows: QuerySet[Judgment]) -> l
 
 def _examples(evaluator: ComparisonEvaluator, q: str) -> list[UUID]:
     """The examples in whose texts, or in whose outputs of these experiments, the text stands."""
-    comparison, pattern = evaluator.comparison, like_pattern(q)
+    comparison = evaluator.comparison
     sides = [side.experiment_id for side in comparison.sides.all() if side.experiment_id]
-    with connection.cursor() as cursor:
-        cursor.execute(_EXAMPLES, [comparison.dataset_id, pattern, pattern, sides, MOST_FOUND])
-        return [uid for (uid,) in cursor.fetchall()]
+    said = ExampleRevision.objects.filter(mentions(q), dataset=comparison.dataset_id)
+    given = Run.objects.filter(
+        experiment__in=sides,
+        is_root=True,
+        example_uid__isnull=False,
+        payload__search__icontains=q,
+    )
+    found = said.values_list("example__uid").union(given.values_list("example_uid"))
+    return [uid for (uid,) in found[:MOST_FOUND]]
 
 
 def _exact(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.models import ComparisonEvaluator, Judgment
+from experiments.models import ComparisonEvaluator, ExampleRevision, Judgment
 from experiments.queries import comparison_search
 from experiments.queries.comparison_search import search_rows
 from experiments.queries.comparison_table import Cursor, judgments_of
@@ -68,6 +68,17 @@ def test_both_ways_find_what_a_plain_search_finds(
         monkeypatch.setattr(comparison_search, "PROBED", probed)
         monkeypatch.setattr(comparison_search, "COMMON", common)
         assert walked(evaluator, q, *outcomes) == expected
+
+
+def test_examples_whose_text_is_still_to_be_made_are_found(
+    evaluator: ComparisonEvaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = plain(evaluator, "zebra")
+    assert expected
+    ExampleRevision.objects.update(search=None)
+    for probed in (20, COUNT + 1):
+        monkeypatch.setattr(comparison_search, "PROBED", probed)
+        assert walked(evaluator, "zebra") == expected
 
 
 def test_counts_are_exact_or_say_that_there_are_more(
