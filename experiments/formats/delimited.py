@@ -5,12 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from experiments.formats.encodings import TextFile
 from experiments.formats.formulas import unguarded
-from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row
+from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row, Source
 
 MAX_CELL = 16_000_000
 csv.field_size_limit(MAX_CELL)
@@ -24,7 +22,7 @@ def separator_line(line: str) -> str | None:
     return None
 
 
-class DelimitedSource:
+class DelimitedSource(Source):
     """Rows of a delimited file; every cell is the text between the delimiters."""
 
     is_json = False
@@ -49,15 +47,7 @@ class DelimitedSource:
             self.file.close()
             raise
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self.file.close()
 
     def bytes_read(self) -> int:

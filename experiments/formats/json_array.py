@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from experiments.formats.encodings import TextFile
 from experiments.formats.members import BadJson, RefusedObject, Scanner, space
-from experiments.formats.rows import MAX_LINE, BadRow, BrokenFile, Row
+from experiments.formats.rows import MAX_LINE, BadRow, BrokenFile, Row, Source
 
 Found = TypeVar("Found")
 _PIECE = 64 * 1024
@@ -78,7 +77,7 @@ class _Window:
         return BrokenFile(self.line(), f"broken JSON: {error.reason}")
 
 
-class JsonArraySource:
+class JsonArraySource(Source):
     """Rows of a JSON array; every cell is the JSON text of a value."""
 
     is_json = True
@@ -91,15 +90,7 @@ class JsonArraySource:
         self.scanner = Scanner()
         self.window = _Window(self.file)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self.file.close()
 
     def bytes_read(self) -> int:

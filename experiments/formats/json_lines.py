@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from experiments.formats.encodings import TextFile
 from experiments.formats.members import BadJson, Scanner, space
-from experiments.formats.rows import BadRow, Row
+from experiments.formats.rows import BadRow, Row, Source
 
 
-class JsonLinesSource:
+class JsonLinesSource(Source):
     """Rows of a JSON Lines file; every cell is the JSON text of a value."""
 
     is_json = True
@@ -24,15 +22,7 @@ class JsonLinesSource:
         self.blank = 0
         self.scanner = Scanner()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self.file.close()
 
     def bytes_read(self) -> int:

@@ -10,13 +10,12 @@ from decimal import Decimal
 from importlib.util import find_spec
 from math import isinf, isnan
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
 import simplejson
 
-from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row
+from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row, Source
 
 # A packed file may say the same long text a million times: few rows at once, and not too many.
 BATCH_ROWS = 32
@@ -34,7 +33,7 @@ def is_available() -> bool:
     return find_spec("pyarrow") is not None
 
 
-class ParquetSource:
+class ParquetSource(Source):
     """Rows of a Parquet file; every cell is the JSON text of a value, null included."""
 
     is_json = True
@@ -67,15 +66,7 @@ class ParquetSource:
         if len(self.file.schema_arrow.names) > MAX_COLUMNS:
             raise BrokenFile(0, f"more than {MAX_COLUMNS:,} columns are not read")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self.file.close()
 
     def bytes_read(self) -> int:

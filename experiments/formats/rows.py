@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 MAX_LINE = 32_000_000
 MAX_COLUMNS = 1_000
@@ -37,7 +38,7 @@ class BrokenFile(Exception):
         self.reason = reason
 
 
-class Source(Protocol):
+class Source(ABC):
     """An open file: its rows once, in order; `blank` counts the blank lines passed over."""
 
     is_json: bool
@@ -45,15 +46,22 @@ class Source(Protocol):
     notices: list[str]
     blank: int
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self,
         kind: type[BaseException] | None,
         error: BaseException | None,
         traceback: TracebackType | None,
-    ) -> None: ...
+    ) -> None:
+        self.close()
 
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
     def rows(self) -> Iterator[Row | BadRow]: ...
 
+    @abstractmethod
     def bytes_read(self) -> int: ...

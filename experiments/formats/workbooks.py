@@ -6,14 +6,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from zipfile import BadZipFile, ZipFile, is_zipfile
 
 from python_calamine import CalamineError, CalamineWorkbook
 
 from experiments.formats.delimited import distinct_names
-from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row
+from experiments.formats.rows import MAX_COLUMNS, BadRow, BrokenFile, Row, Source
 
 # A sheet is read into memory as a whole: some fifteen times what it takes unpacked in the file.
 MAX_UNPACKED = 64_000_000
@@ -58,7 +57,7 @@ def _unpacked_size(archive: ZipFile, name: str) -> int:
     return size
 
 
-class WorkbookSource:
+class WorkbookSource(Source):
     """Rows of a sheet; the first filled one is the header."""
 
     is_json = False
@@ -79,15 +78,7 @@ class WorkbookSource:
         if len(book.sheet_names) > 1:
             self.notices.insert(0, f"The rows are the sheet “{name}”; the others are left out.")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self.cells = ()
 
     def _read_header(self) -> tuple[list[str], list[str], int]:
