@@ -171,7 +171,7 @@ def test_the_launch_form_sets_budget_and_early_stop(
 def test_many_calls_are_only_made_by_somebody_who_says_so(
     alice_client: Client, judged_by_model: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tiebreak.web.launching.ASK_ABOVE_CALLS", 5)
+    monkeypatch.setattr("tiebreak.web.forecasts.ASK_ABOVE_CALLS", 5)
     address = reverse("comparison_launch", args=[judged_by_model.dataset.uid])
     refused = alice_client.post(address, launch_fields(judged_by_model))
     assert refused.status_code == 422

@@ -86,14 +86,21 @@ def useful_steps(job: Job, counts: OutcomeCounts) -> list[str]:
 def comparison_step(request: HtmxHttpRequest, uid: UUID, step: str) -> HttpResponse:
     """Pause, resume, cancel, judge again, or add what came since."""
     comparison = access.comparison(request.workspace, uid)
+    if _take(request, comparison.job, step):
+        messages.success(request, STEPS[step][1])
+    return HttpResponseRedirect(reverse("comparison_detail", args=[uid]))
+
+
+def _take(request: HtmxHttpRequest, job: Job | None, step: str) -> bool:
+    """Take a step; one that cannot be taken now is told, one that does not exist is 404."""
     if step not in STEPS:
         raise Http404("There is no such step")
     try:
-        steer(comparison.job, step)
-        messages.success(request, STEPS[step][1])
+        steer(job, step)
     except ConflictError as error:
         messages.error(request, str(error))
-    return HttpResponseRedirect(reverse("comparison_detail", args=[uid]))
+        return False
+    return True
 
 
 @require_POST
@@ -118,11 +125,6 @@ def comparison_budget(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
 def evaluation_step(request: HtmxHttpRequest, uid: UUID, step: str) -> HttpResponse:
     """Pause, resume or cancel an evaluation, or score again what failed."""
     evaluation = access.evaluation(request.workspace, uid)
-    if step not in STEPS:
-        raise Http404("There is no such step")
-    try:
-        steer(evaluation.job, step)
-    except ConflictError as error:
-        messages.error(request, str(error))
+    _take(request, evaluation.job, step)
     target = reverse("experiment_detail", args=[evaluation.experiment.uid])
     return HttpResponseRedirect(target)

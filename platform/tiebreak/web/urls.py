@@ -12,7 +12,7 @@ from tiebreak.web import (
     evaluators,
     experiments,
     exports,
-    launching,
+    forecasts,
     leaderboards,
     overrides,
     providers,
@@ -71,7 +71,7 @@ urlpatterns = [
     path("datasets/<uuid:uid>/pairwise/trial", trials.launch_trial, name="comparison_trial"),
     path(
         "datasets/<uuid:uid>/pairwise/forecast",
-        launching.launch_forecast,
+        forecasts.launch_forecast,
         name="comparison_forecast",
     ),
     path("datasets/<uuid:uid>/scores", scores.dataset_scores, name="dataset_scores"),
