@@ -19,10 +19,15 @@ from typing import Any
 
 stats: Counter[str] = Counter()
 prompts: Counter[str] = Counter()
-in_flight = 0
+open_calls: set[asyncio.StreamReader] = set()
 delay = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
 times: list[float] = []
 script: list[dict[str, Any]] = json.loads(sys.argv[3]) if len(sys.argv) > 3 else []
+
+
+def in_flight() -> int:
+    """The calls under way whose callers still wait."""
+    return sum(not reader.at_eof() and not reader.exception() for reader in open_calls)
 
 
 def verdict(prompt: str) -> str:
@@ -80,13 +85,12 @@ async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def respond(head: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    global in_flight
     if head.startswith("GET /times"):
         send(writer, 200, {}, json.dumps(times).encode())
         return
     if head.startswith("GET"):
         seen_twice = sum(times > 1 for times in prompts.values())
-        report = {**stats, "in_flight": in_flight, "seen_twice": seen_twice}
+        report = {**stats, "in_flight": in_flight(), "seen_twice": seen_twice}
         send(writer, 200, {}, json.dumps(report).encode())
         return
     length = next(
@@ -99,8 +103,8 @@ async def respond(head: str, reader: asyncio.StreamReader, writer: asyncio.Strea
     prompts[hashlib.sha256(prompt.encode()).hexdigest()] += 1
     stats["calls"] += 1
     times.append(time.time())
-    in_flight += 1
-    stats["max_in_flight"] = max(stats["max_in_flight"], in_flight)
+    open_calls.add(reader)
+    stats["max_in_flight"] = max(stats["max_in_flight"], in_flight())
     rule = rule_for(prompt)
     try:
         await asyncio.sleep(rule.get("delay", delay))
@@ -111,7 +115,7 @@ async def respond(head: str, reader: asyncio.StreamReader, writer: asyncio.Strea
         await writer.drain()
         stats["answered"] += 1
     finally:
-        in_flight -= 1
+        open_calls.discard(reader)
 
 
 def send(writer: asyncio.StreamWriter, status: int, headers: dict[str, str], body: bytes) -> None:
