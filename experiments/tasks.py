@@ -14,7 +14,8 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 
 from experiments.errors import ConflictError
 from experiments.models import ComparisonEvaluator, Job, Lane, Upload
-from experiments.services import jobs, lanes, reports, sweeping
+from experiments.queries.experiment_pages import ExperimentRow
+from experiments.services import jobs, lanes, reports, summaries, sweeping
 from experiments.services.budgets import Budget
 from experiments.services.lane_turn import Turn
 from experiments.services.searching import fill_search, search_waits
@@ -116,6 +117,20 @@ def add_up_report(evaluator_id: int) -> None:
 def start_report(evaluator: ComparisonEvaluator) -> None:
     """Queue the adding up of a report that is behind."""
     hint(add_up_report, evaluator.pk)
+
+
+@shared_task
+def add_up_summary(experiment_id: int) -> None:
+    """Add up an experiment's runs and scores, unless that was begun a moment ago."""
+    summaries.refresh(experiment_id)
+
+
+def start_summaries(rows: Iterable[ExperimentRow]) -> bool:
+    """Queue the adding up of experiments that are behind; says whether there are any."""
+    behind = [row for row in rows if not row.summary.fresh]
+    for row in behind:
+        hint(add_up_summary, row.experiment.pk)
+    return bool(behind)
 
 
 def start_upload(upload: Upload) -> None:

@@ -80,6 +80,7 @@ LEFT_OUT = (
     models.Pace,
     models.WorkerSign,
     models.JudgingReport,
+    models.ExperimentSummary,
     models.OpenQuestion,
 )
 

@@ -44,7 +44,7 @@ from experiments.models.jobs import (
     WorkerSign,
 )
 from experiments.models.races import Race
-from experiments.models.runs import Attachment, Experiment, Run, RunPayload
+from experiments.models.runs import Attachment, Experiment, ExperimentSummary, Run, RunPayload
 from experiments.models.sharing import SharedLink
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "ExamplePayload",
     "ExampleRevision",
     "Experiment",
+    "ExperimentSummary",
     "Feedback",
     "FeedbackConfig",
     "FeedbackToken",

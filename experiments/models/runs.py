@@ -43,6 +43,24 @@ class Experiment(WorkspaceRow):
         return self.name
 
 
+class ExperimentSummary(models.Model):
+    """What an experiment's runs and scores came to when they were added up last.
+
+    It holds as long as `stale` is false and the counting that began last has ended.
+    """
+
+    experiment = models.OneToOneField(
+        Experiment, on_delete=models.CASCADE, related_name="summary", primary_key=True
+    )
+    body = RawJsonField(default="{}")
+    stale = models.BooleanField(default=True, help_text="runs or scores came since")
+    begun_at = models.DateTimeField(null=True, help_text="when the last counting began")
+    added_up_at = models.DateTimeField(null=True, help_text="when the one kept here began")
+
+    def __str__(self) -> str:
+        return f"summary of {self.experiment_id}"
+
+
 class Run(WorkspaceRow):
     """One traced call. Parents and traces are plain ids: pieces arrive in any order."""
 

@@ -6,31 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from django.db.models import Avg, Count, QuerySet
+from django.db.models import QuerySet
 
 from experiments.models import ExampleRevision, Experiment, Feedback, Run
-from experiments.queries.experiment_statistics import ExperimentStatistics, statistics_of
+from experiments.queries.experiment_summaries import Summary
 from experiments.queries.paging import Slice, page_by_time
 from experiments.rawjson import loads
 from experiments.texts import text_of
 
 
 @dataclass(frozen=True)
-class Metric:
-    """The mean of one feedback key."""
-
-    key: str
-    mean: float
-    n: int
-
-
-@dataclass(frozen=True)
 class ExperimentRow:
-    """An experiment with what its runs come to."""
+    """An experiment with what its runs come to, as far as that is added up."""
 
     experiment: Experiment
-    statistics: ExperimentStatistics
-    metrics: dict[str, Metric]
+    summary: Summary
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it was ever added up."""
+        return self.summary.added_up_at is not None
 
     @property
     def expected(self) -> int | None:
@@ -41,42 +36,12 @@ class ExperimentRow:
 
 def experiment_page(
     rows: QuerySet[Experiment], *, q: str, size: int, after: str = "", before: str = ""
-) -> tuple[Slice[Experiment], list[ExperimentRow]]:
-    """A page of experiments, the newest first, with their metrics in three further queries."""
+) -> Slice[Experiment]:
+    """A page of experiments, the newest first."""
     rows = rows.select_related("dataset")
     if q:
         rows = rows.filter(name__icontains=q)
-    page = page_by_time(rows, "start_time", size=size, after=after, before=before)
-    return page, experiment_rows(page.rows)
-
-
-def experiment_rows(experiments: Sequence[Experiment]) -> list[ExperimentRow]:
-    """Statistics and mean scores of these experiments."""
-    ids = [row.pk for row in experiments]
-    statistics = statistics_of(ids)
-    metrics = mean_scores(ids)
-    return [ExperimentRow(row, statistics[row.pk], metrics.get(row.pk, {})) for row in experiments]
-
-
-def mean_scores(experiment_ids: Sequence[int]) -> dict[int, dict[str, Metric]]:
-    """Mean scores on runs by experiment and key; errors and pairwise verdicts are left out."""
-    rows = (
-        Feedback.objects.filter(
-            experiment__in=experiment_ids,
-            score__isnull=False,
-            is_error=False,
-            comparison_uid=None,
-            run_uid__isnull=False,
-        )
-        .values_list("experiment", "key")
-        .annotate(mean=Avg("score"), n=Count("pk"))
-        .order_by("key")
-    )
-    found: dict[int, dict[str, Metric]] = {}
-    for experiment, key, mean, n in rows:
-        if experiment is not None and mean is not None:
-            found.setdefault(experiment, {})[key] = Metric(key, mean, n)
-    return found
+    return page_by_time(rows, "start_time", size=size, after=after, before=before)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from experiments.models import (
     ExamplePayload,
     ExampleRevision,
     Experiment,
+    ExperimentSummary,
     Feedback,
     Game,
     Job,
@@ -78,6 +79,7 @@ def _delete_experiments(experiments: QuerySet[Experiment]) -> None:
         Attachment.objects.filter(run__experiment__in=experiments),
         RunPayload.objects.filter(run__experiment__in=experiments),
         Run.objects.filter(experiment__in=experiments),
+        ExperimentSummary.objects.filter(experiment__in=experiments),
         experiments,
     ):
         _erase(rows)

@@ -21,6 +21,7 @@ from experiments.services.scripted import (
     places_of_runs,
     settle,
 )
+from experiments.services.summaries import outdate
 from tiebreak.accounts.models import Workspace
 
 DEFAULT_SOURCE = '{"type":"api"}'
@@ -72,6 +73,7 @@ _COLUMNS = {
     "group_uid": "uuid",
     "modified_at": "timestamptz",
 }
+_EXPERIMENT = list(_COLUMNS).index("experiment_id")
 _KEPT = ("workspace_id", "uid", "created_at")
 _UPSERT = (
     f"INSERT INTO experiments_feedback ({', '.join(_COLUMNS)}) SELECT * FROM unnest("  # noqa: S608
@@ -100,23 +102,28 @@ SELECT EXISTS (
 def store_feedback(*, workspace: Workspace, entries: Sequence[FeedbackEntry]) -> None:
     """Store feedback and make judgments of what names a comparison; sent twice, it is one."""
     with transaction.atomic():
-        write_feedback(workspace, entries)
+        outdate(write_feedback(workspace, entries))
     catch_up(workspace, feedback=entries)
 
 
-def write_feedback(workspace: Workspace, entries: Sequence[FeedbackEntry]) -> None:
-    """The part of storing that belongs into one transaction with the runs of the same request."""
+def write_feedback(workspace: Workspace, entries: Sequence[FeedbackEntry]) -> set[int]:
+    """The part of storing that belongs into one transaction with the runs of the same request.
+
+    Gives the experiments whose scores have changed by it.
+    """
     latest = {entry.uid: entry for entry in entries}
     entries = [latest[uid] for uid in sorted(latest)]
     if not entries:
-        return
+        return set()
     runs = _runs(workspace, {e.run_uid for e in entries if e.run_uid})
     experiments = _experiments(workspace, {e.experiment_uid for e in entries if e.experiment_uid})
-    ids = dict(write_rows(_UPSERT, [_row(workspace, e, runs, experiments) for e in entries]))
+    rows = [_row(workspace, entry, runs, experiments) for entry in entries]
+    ids = dict(write_rows(_UPSERT, rows))
     note_configs(workspace, {e.key: e.config for e in entries if e.config})
     compared = [ids[entry.uid] for entry in entries if entry.comparison_uid]
     if compared:
         settle(places_of_feedback(workspace, compared))
+    return {row[_EXPERIMENT] for row in rows if row[_EXPERIMENT] is not None}
 
 
 def _runs(workspace: Workspace, uids: Collection[UUID]) -> dict[UUID, tuple[UUID, int]]:
@@ -202,6 +209,7 @@ def _link(workspace: Workspace, run_uids: Sequence[UUID]) -> None:
     for uid, (trace, experiment) in known.items():
         rows = Feedback.objects.filter(workspace=workspace, run_uid=uid)
         rows.update(trace_uid=trace, experiment=experiment)
+    outdate(experiment for _, experiment in known.values())
 
 
 def update_feedback(feedback: Feedback, changes: dict[str, object]) -> Feedback:
@@ -210,6 +218,7 @@ def update_feedback(feedback: Feedback, changes: dict[str, object]) -> Feedback:
         Feedback.objects.filter(pk=feedback.pk).update(**changes, modified_at=timezone.now())
         if feedback.comparison_uid:
             settle(places_of_feedback(feedback.workspace, [feedback.pk]))
+        outdate([feedback.experiment_id])
     if feedback.comparison_uid and (call := evaluator_call(feedback.source)):
         note_orders(feedback.workspace, [call])
     feedback.refresh_from_db()
@@ -222,6 +231,7 @@ def delete_feedback(feedback: Feedback) -> None:
     places = places_of_feedback(feedback.workspace, [feedback.pk])
     feedback.delete()
     settle(places)
+    outdate([feedback.experiment_id])
 
 
 def known_comparisons(workspace: Workspace, uids: Iterable[UUID]) -> set[UUID]:

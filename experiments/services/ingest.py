@@ -14,6 +14,7 @@ from experiments.services.experiments import (
 from experiments.services.feedback import FeedbackEntry, catch_up, write_feedback
 from experiments.services.run_pieces import RunPiece, fold
 from experiments.services.run_rows import place_children, upsert_payloads, upsert_runs
+from experiments.services.summaries import outdate
 from tiebreak.accounts.models import Workspace
 
 
@@ -38,12 +39,13 @@ def _store(
     workspace: Workspace, pieces: Sequence[RunPiece], feedback: Sequence[FeedbackEntry]
 ) -> None:
     experiments = _experiments(workspace, pieces)
+    touched: set[int] = set()
     with transaction.atomic():
         if pieces:
-            ids = upsert_runs(workspace, pieces, experiments)
+            ids, touched = upsert_runs(workspace, pieces, experiments)
             upsert_payloads(pieces, ids)
             attach_to_runs(workspace, pieces, ids)
-        write_feedback(workspace, feedback)
+        outdate(touched | write_feedback(workspace, feedback))
 
 
 def _experiments(workspace: Workspace, pieces: Sequence[RunPiece]) -> dict[UUID, int]:

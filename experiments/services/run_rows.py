@@ -99,7 +99,7 @@ def _source(columns: Mapping[str, str]) -> str:
 _UPSERT_RUNS = (
     f"INSERT INTO experiments_run AS run ({', '.join(_COLUMNS)}) {_source(_COLUMNS)} "
     f"ON CONFLICT (workspace_id, uid) DO UPDATE SET {', '.join(_set_clauses())} "
-    "RETURNING uid, id"
+    "RETURNING uid, id, experiment_id"
 )
 
 _TEXTS = ["inputs", "outputs", "error", "events", "extra", "serialized"]
@@ -156,11 +156,15 @@ def upsert_runs(
     workspace: Workspace,
     pieces: Sequence[RunPiece],
     experiments: Mapping[UUID, int],
-) -> dict[UUID, int]:
-    """Write pieces, one per run and in the order of ids; gives the primary keys by id."""
+) -> tuple[dict[UUID, int], set[int]]:
+    """Write pieces, one per run and in the order of ids.
+
+    Gives the primary keys by id, and the experiments that the runs belong to.
+    """
     moment = timezone.now()
     rows = [_run_row(workspace, piece, experiments[piece.uid], moment) for piece in pieces]
-    return dict(write_rows(_UPSERT_RUNS, rows))
+    written = list(write_rows(_UPSERT_RUNS, rows))
+    return {uid: pk for uid, pk, _ in written}, {experiment for *_, experiment in written}
 
 
 def place_children(workspace: Workspace, pieces: Sequence[RunPiece]) -> None:

@@ -13,6 +13,7 @@ from experiments.models import Evaluation, Feedback
 from experiments.rawjson import dumps, storable
 from experiments.services.judgment_rows import FEEDBACK_SPACE
 from experiments.services.subjects import Answer, Work
+from experiments.services.summaries import outdate
 from experiments.texts import CONTRADICTS, reason_of
 
 INCONSISTENT = "inconsistent"
@@ -37,6 +38,7 @@ def record_runs(evaluation: Evaluation, finished: Sequence[tuple[Work, Sequence[
         unique_fields=["workspace", "uid"],
         update_fields=_WRITTEN,
     )
+    outdate([evaluation.experiment_id])
 
 
 def _rows(

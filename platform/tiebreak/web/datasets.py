@@ -28,7 +28,8 @@ from experiments.queries.experiment_pages import experiment_page
 from experiments.services.datasets import create_dataset, what_goes_with
 from experiments.services.deletion import delete_dataset
 from experiments.services.sample import compare_sample, load_sample
-from experiments.tasks import start_job
+from experiments.services.summaries import quick_rows
+from experiments.tasks import start_job, start_summaries
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.address import number, with_changes
@@ -156,13 +157,15 @@ def dataset_experiments(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     """The tab of experiments."""
     dataset = access.dataset(request.workspace, uid)
     q = search_of(request)
-    page, rows = experiment_page(dataset.experiments.all(), q=q, **place_of(request))
+    page = experiment_page(dataset.experiments.all(), q=q, **place_of(request))
+    rows = quick_rows(page.rows)
     context = {
         "section": "datasets",
         "dataset": dataset,
         "tabs": tabs_of(dataset, "experiments"),
         "rows": rows,
-        "keys": sorted({key for row in rows for key in row.metrics}),
+        "keys": sorted({key for row in rows for key in row.summary.metrics}),
+        "polls": start_summaries(rows),
         "q": q,
         **paging_links(request, page.newer, page.older),
     }

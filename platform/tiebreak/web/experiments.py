@@ -20,7 +20,6 @@ from experiments.queries.evaluator_list import newest_evaluators
 from experiments.queries.experiment_pages import (
     child_runs,
     experiment_page,
-    experiment_rows,
     run_page,
     run_rows,
     session_scores,
@@ -30,7 +29,8 @@ from experiments.services.comparisons import create_evaluation
 from experiments.services.deletion import delete_experiment
 from experiments.services.evaluators import configure_evaluator
 from experiments.services.jobs import MAX_CONCURRENCY
-from experiments.tasks import start_job
+from experiments.services.summaries import quick_rows
+from experiments.tasks import start_job, start_summaries
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.datasets import paging_links, place_of, search_of
@@ -110,11 +110,13 @@ def experiment_list(request: HtmxHttpRequest) -> HttpResponse:
     """All experiments of the workspace, whatever their dataset."""
     q = search_of(request)
     rows = Experiment.objects.filter(workspace=request.workspace, dataset__isnull=False)
-    page, shown = experiment_page(rows, q=q, **place_of(request))
+    page = experiment_page(rows, q=q, **place_of(request))
+    shown = quick_rows(page.rows)
     context = {
         "section": "experiments",
         "rows": shown,
-        "keys": sorted({key for row in shown for key in row.metrics}),
+        "keys": sorted({key for row in shown for key in row.summary.metrics}),
+        "polls": start_summaries(shown),
         "q": q,
         "with_dataset": True,
         **paging_links(request, page.newer, page.older),
@@ -135,11 +137,13 @@ def _detail(request: HtmxHttpRequest, experiment: Experiment, form: EvaluateForm
     page, rows = run_page(experiment, q=q, status=status, **place_of(request))
     evaluations = experiment.evaluations.select_related("job", "evaluator").order_by("-pk")[:10]
     jobs = [(row, progress_of(row.job)) for row in evaluations]
+    (summed,) = quick_rows([experiment])
+    behind = start_summaries([summed])
     context = {
         "section": "datasets" if experiment.dataset else "experiments",
         "experiment": experiment,
         "dataset": experiment.dataset,
-        "summary": experiment_rows([experiment])[0],
+        "summed": summed,
         "session_scores": session_scores(experiment),
         "rows": rows,
         "keys": sorted({key for row in rows for key in row.feedback}),
@@ -149,7 +153,7 @@ def _detail(request: HtmxHttpRequest, experiment: Experiment, form: EvaluateForm
         "form": form,
         "kinds": form.kinds.values(),
         "jobs": jobs,
-        "polls": any(row.job.state in ("queued", "running") for row, _ in jobs),
+        "polls": behind or any(row.job.state in ("queued", "running") for row, _ in jobs),
         **paging_links(request, page.newer, page.older),
     }
     status_code = 422 if form.errors else 200
