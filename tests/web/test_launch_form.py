@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from experiments.models import Comparison, Dataset, Experiment
@@ -145,6 +149,20 @@ def test_it_begins_with_the_newest_against_the_one_before(
         str(pair[1].uid),
         str(pair[0].uid),
     )
+
+
+def test_pairs_are_counted_after_the_page_has_opened_or_on_request(
+    alice_client: Client, dataset: Dataset, pair: tuple[Experiment, Experiment]
+) -> None:
+    address = reverse("dataset_comparisons", args=[dataset.uid])
+    with CaptureQueriesContext(connection) as queries:
+        page = alice_client.get(address)
+    assert not any("met AS" in query["sql"] for query in queries)
+    link = re.search(r'href="(\?a=[^"]+forecast=1)"', page.content.decode())
+    assert link
+    counted = alice_client.get(address + unescape(link[1])).content.decode()
+    assert "<b>3 pairs</b>" in counted
+    assert "Count the pairs" not in counted
 
 
 def test_strangers_see_404(client: Client, mallory: User, dataset: Dataset) -> None:

@@ -156,7 +156,11 @@ class LaunchForm(BudgetFields):
 
 
 def launch_context(dataset: Dataset, data: QueryDict, form: LaunchForm | None) -> dict[str, Any]:
-    """What the launch form needs; from an address, `a` and `b` choose the experiments."""
+    """What the launch form needs; from an address, `a` and `b` choose the experiments.
+
+    The pairs are counted when the panel asks for them, or with `forecast` in the address.
+    """
+    counts = form is not None or "forecast" in data
     if form is None:
         given = _first_choice(dataset, data)
         form = LaunchForm(dataset, initial=given)
@@ -164,7 +168,8 @@ def launch_context(dataset: Dataset, data: QueryDict, form: LaunchForm | None) -
         data.update({**given, "evaluator": next(iter(form.kinds), "")})
     return {
         "form": form,
-        "forecast": forecast(dataset, data),
+        "forecast": forecast(dataset, data) if counts else None,
+        "forecast_waits": not counts,
         "kinds": form.kinds.values(),
         "has_providers": bool(form.providers),
     }
