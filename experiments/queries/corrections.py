@@ -48,6 +48,8 @@ def corrections_of(dataset: Dataset) -> dict[int, Correction]:
             b=Sum("deltas__amount", filter=Q(deltas__outcome=Outcome.B), default=0),
         )
     )
+    if len(rows) < 2:
+        return {}
     wins = {pk: (a, b) for pk, _, a, b in rows}
     repeated = repeated_in(comparison for _, comparison, _, _ in rows)
     again = [pk for pk, comparison, _, _ in rows if comparison in repeated]

@@ -90,6 +90,8 @@ def examples_won(evaluator_ids: list[int]) -> dict[int, tuple[int, int, int]]:
     Repetitions of one example are not independent; counted one by one they would make a verdict
     look surer than it is.
     """
+    if not evaluator_ids:
+        return {}
     with connection.cursor() as cursor:
         cursor.execute(EXAMPLES, [evaluator_ids])
         return {evaluator: (a, b, ties) for evaluator, a, b, ties in cursor.fetchall()}

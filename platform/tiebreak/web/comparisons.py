@@ -8,11 +8,12 @@ from typing import Any, Literal
 from uuid import UUID
 
 from django.contrib import messages
+from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpResponse, HttpResponseRedirect, QueryDict
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from experiments.models import Comparison, ComparisonEvaluator, SharedLink
+from experiments.models import Comparison, ComparisonEvaluator, ComparisonSide, SharedLink
 from experiments.queries.changes import version_note
 from experiments.queries.comparison_search import search_rows
 from experiments.queries.comparison_table import (
@@ -77,8 +78,10 @@ def comparison_context(
     comparison: Comparison, query: QueryDict, *, drawer: bool = True
 ) -> dict[str, Any]:
     """All that the page shows; without a `drawer` no row can be opened."""
-    evaluators = list(comparison.evaluators.select_related("evaluator__provider"))
-    sides = list(comparison.sides.select_related("experiment"))
+    evaluators = list(comparison.evaluators.select_related("evaluator__provider", "race"))
+    both = ComparisonSide.objects.select_related("experiment")
+    prefetch_related_objects([comparison], Prefetch("sides", both))
+    sides = list(comparison.sides.all())
     context = {
         "section": "datasets",
         "comparison": comparison,
