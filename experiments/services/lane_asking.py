@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from evaluators.base import row_error
 from evaluators.errors import ModelError, RateLimited
@@ -19,7 +20,9 @@ from experiments.services.budgets import Spent
 from experiments.services.lane_database import LaneDatabase
 from experiments.services.lane_gates import Gates, Later, Pacer, Promise
 from experiments.services.lane_ledger import Ledger
+from experiments.services.lane_reservations import Reservations
 from experiments.services.pacing import block
+from experiments.services.reserved import Key
 from experiments.services.subjects import Answer, Work
 
 MAX_ATTEMPTS = 5
@@ -30,10 +33,13 @@ MAX_LIMITED_ATTEMPTS = 8
 class Interview:
     """Puts a lane's questions to models, through the lane's gates."""
 
-    def __init__(self, gates: Gates, ledger: Ledger, database: LaneDatabase) -> None:
+    def __init__(
+        self, gates: Gates, ledger: Ledger, database: LaneDatabase, reservations: Reservations
+    ) -> None:
         self.gates = gates
         self.ledger = ledger
         self.database = database
+        self.reservations = reservations
         # Evaluators whose verdict is certain: they are not asked on.
         self.halted: set[int] = set()
 
@@ -42,33 +48,26 @@ class Interview:
     ) -> list[Answer]:
         """What comes of an item's questions; Later or BudgetUsedUp when one cannot be asked now.
 
-        They are asked one after the other in one slot: what was begun is ended first.
+        They are asked one after the other in one slot: what was begun is ended first. Where both
+        outputs are the same, both orders are one question.
         """
-        found = [
-            one if isinstance(one, Answer) else judge.answer_from(one, known) for one in questions
-        ]
-        promise = Promise(found.count(None))
-        if not promise.calls:
-            return [answer for answer in found if answer]
-        async with self.gates.slots:
-            try:
-                return [
-                    answer or await self._ask_now(judge, work, question, known, promise)
-                    for answer, question in zip(found, questions, strict=True)
-                ]
-            finally:
-                self.gates.purse.break_off(promise)
+        asked = {one.key: one for one in questions if isinstance(one, Question)}
+        said = {key: judge.answer_from(one, known) for key, one in asked.items()}
+        promise = Promise(sum(answer is None for answer in said.values()))
+        if promise.calls:
+            async with self.gates.slots:
+                try:
+                    for key, one in asked.items():
+                        said[key] = said[key] or await self._ask_now(
+                            judge, work, one, known, promise
+                        )
+                finally:
+                    self.gates.purse.break_off(promise)
+        return _in_order(questions, said)
 
     async def _ask_now(
-        self,
-        judge: Judge,
-        work: Work,
-        question: Question | Answer,
-        known: Known,
-        promise: Promise,
+        self, judge: Judge, work: Work, question: Question, known: Known, promise: Promise
     ) -> Answer:
-        if isinstance(question, Answer):
-            return question
         self.gates.closing.check()
         if work.item.evaluator_id in self.halted:
             raise Later
@@ -89,7 +88,7 @@ class Interview:
             if self._pacer(judge, place).blocked_for > 0 and not is_last:
                 continue
             try:
-                answer = await self._call(judge, place, question, promise)
+                answer = await self._ask_at(judge, place, question, promise)
             except ModelError as error:
                 errors.append(error)
                 if not may_be_answered_elsewhere(error):
@@ -100,6 +99,20 @@ class Interview:
             unread = answer
         self._repeat_later(work, errors)
         return unread or Answer(row_error(errors[-1]))
+
+    async def _ask_at(
+        self, judge: Judge, place: int, question: Question, promise: Promise
+    ) -> Answer:
+        """Ask one model of the chain; the first is reserved with the item, the others here."""
+        if place == 0:
+            return await self._call(judge, place, question, promise)
+        stored = await self.reservations.take_fallback(question, place)
+        if stored is not None:
+            return judge.read_stored(stored)
+        try:
+            return await self._call(judge, place, question, promise)
+        finally:
+            self.reservations.let_go({(question.digests[place], question.sample.number)})
 
     def _repeat_later(self, work: Work, errors: Sequence[ModelError]) -> None:
         for error in errors:
@@ -147,3 +160,18 @@ class Interview:
         if seconds > pacer.blocked_for + 0.5:
             pacer.block(seconds)
             await self.database.run(block, pacer.provider.pk, seconds)
+
+
+def _in_order(
+    questions: Sequence[Question | Answer], said: Mapping[Key, Answer | None]
+) -> list[Answer]:
+    """An answer for each question; what answers a second one was not paid for again."""
+    found: list[Answer] = []
+    used: set[Key] = set()
+    for one in questions:
+        if isinstance(one, Answer):
+            found.append(one)
+        elif answer := said[one.key]:
+            found.append(replace(answer, from_cache=True) if one.key in used else answer)
+            used.add(one.key)
+    return found

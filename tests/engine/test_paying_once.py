@@ -183,6 +183,48 @@ def test_pairs_of_one_job_that_ask_the_same_pay_once(worker: Worker, workspace: 
         assert (counts.a, stub.stats()["calls"]) == (6, 1)
 
 
+def test_jobs_that_meet_at_a_fallback_pay_once(worker: Worker, workspace: Workspace) -> None:
+    count, broken = 12, {"status": 500}
+    with (
+        StubJudge(script=[broken]) as one,
+        StubJudge(script=[broken]) as two,
+        StubJudge(delay=0.5) as good,
+    ):
+        shared = make_provider(workspace, good.base_url)
+        first, second = (make_provider(workspace, s.base_url, fallback=shared) for s in (one, two))
+        begun = made(workspace, first, count, max_concurrency=6, order=Order.OFF)
+        a, b = (side.experiment for side in begun.sides.order_by("position"))
+        assert a is not None
+        assert b is not None
+        other = make_comparison(
+            a, b, kind="pairwise_string", provider=second, max_concurrency=6, order=Order.OFF
+        )
+        for comparison in (begun, other):
+            start_job(job_of(comparison))
+        for comparison in (begun, other):
+            counts = wait_for(comparison, Job.State.COMPLETE)
+            assert (counts.a, counts.failed) == (count, 0)
+        assert good.stats()["calls"] == count
+    assert not OpenQuestion.objects.exists()
+
+
+def test_equal_outputs_are_one_question_in_both_orders(
+    worker: Worker, workspace: Workspace
+) -> None:
+    dataset = make_dataset(workspace, ["r"])
+    a, b = (make_experiment(dataset, ["the same"]) for _ in range(2))
+    with StubJudge() as stub:
+        provider = make_provider(workspace, stub.base_url)
+        comparison = make_comparison(
+            a, b, kind="pairwise_string", provider=provider, order=Order.BOTH
+        )
+        start_job(job_of(comparison))
+        counts = wait_for(comparison, Job.State.COMPLETE)
+        assert (counts.tie, stub.stats()["calls"]) == (1, 1)
+    games = Game.objects.filter(judgment__comparison=comparison)
+    assert sorted(games.values_list("from_cache", flat=True)) == [False, True]
+
+
 def test_an_evaluation_that_is_under_way_is_not_launched_again(workspace: Workspace) -> None:
     experiment = make_experiment(make_dataset(workspace, ["r"]), ["one"])
     evaluator = configure_evaluator(workspace=workspace, kind="exact_match")

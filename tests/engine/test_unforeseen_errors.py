@@ -44,7 +44,7 @@ def test_a_reply_that_postgresql_refuses_fails_alone(
         return honest(workspace_id, asked)
 
     monkeypatch.setattr(lane_ledger, "store_replies", refusing)
-    monkeypatch.setattr("experiments.services.lane_turn.MAX_ATTEMPTS", 2)
+    monkeypatch.setattr("experiments.services.lane_items.MAX_ATTEMPTS", 2)
     with StubJudge() as stub:
         comparison = made(workspace, make_provider(workspace, stub.base_url), 5)
         run_one_turn(comparison)
@@ -64,7 +64,7 @@ def test_an_unforeseen_error_is_booked_counted_and_ends(
         raise RuntimeError("nobody thought of this")
 
     monkeypatch.setattr(Caller, "spent_on", failing)
-    monkeypatch.setattr("experiments.services.lane_turn.MAX_ATTEMPTS", 2)
+    monkeypatch.setattr("experiments.services.lane_items.MAX_ATTEMPTS", 2)
     with StubJudge() as stub:
         comparison = made(workspace, make_provider(workspace, stub.base_url), 2)
         run_one_turn(comparison)
