@@ -15,6 +15,7 @@ from experiments.models import (
     Comparison,
     Dataset,
     Experiment,
+    Feedback,
     Judgment,
     Order,
     Outcome,
@@ -115,6 +116,15 @@ def make_run(experiment: Experiment, example_uid: UUID, output: str | Exception)
         search=search_text(text),
     )
     return run
+
+
+def add_scores(made: Experiment, scores: Sequence[float | None], *, key: str) -> None:
+    """Score the runs of an experiment in their order; None leaves one without."""
+    Feedback.objects.bulk_create(
+        Feedback(workspace=made.workspace, experiment=made, run_uid=run.uid, key=key, score=score)
+        for run, score in zip(made.runs.order_by("pk"), scores, strict=True)
+        if score is not None
+    )
 
 
 def make_provider(

@@ -243,12 +243,16 @@ def _side(uid: UUID | None, runs: dict[UUID, Run]) -> Side:
     if uid is None:
         return Side(None, None, "No run for this example")
     run = runs.get(uid)
-    if run is None:
-        return Side(uid, None, "The run was deleted")
+    return Side(uid, None, "The run was deleted") if run is None else side_of(run)
+
+
+def side_of(run: Run) -> Side:
+    """What a run gave, or why it gave nothing."""
     if run.status == Run.Status.ERROR:
-        return Side(uid, None, f"Run failed: {_error(run)}")
+        return Side(run.uid, None, f"Run failed: {_error(run)}")
     output = text_of(run.payload.outputs)
-    return Side(uid, output, "" if output is not None else "No output", run.payload.outputs)
+    lack = "" if output is not None else "No output"
+    return Side(run.uid, output, lack, run.payload.outputs)
 
 
 def _error(run: Run) -> str:

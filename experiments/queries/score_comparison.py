@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -17,7 +17,7 @@ MAX_KEYS = 20
 ALPHA = 0.05
 
 # A repeated example and several scores of one run come to one value: the example is the unit.
-_SCORES = """
+MEAN_SCORES = """
 SELECT feedback.key, run.experiment_id, run.example_uid::text, avg(feedback.score)::float8
 FROM experiments_feedback feedback
 JOIN experiments_run run
@@ -75,6 +75,7 @@ class Difference:
     reason: str | None
     clusters: int | None = None
     adjusted_p: float | None = None
+    lower_is_better: bool = False
 
     @property
     def settled(self) -> bool:
@@ -87,7 +88,11 @@ class Difference:
             return "No example has both scores."
         if not self.settled:
             return "Not settled."
-        return "Scores higher." if self.difference > 0 else "Scores lower."
+        higher = self.difference > 0
+        said = "Scores higher" if higher else "Scores lower"
+        if self.lower_is_better:
+            return f"{said}, which is {'worse' if higher else 'better'} here."
+        return f"{said}."
 
 
 @dataclass(frozen=True)
@@ -116,11 +121,16 @@ def chosen_experiments(dataset: Dataset, uids: Sequence[UUID]) -> list[Experimen
 
 
 def compare_scores(
-    experiments: Sequence[Experiment], *, keys: Sequence[str] = (), group: str = ""
+    experiments: Sequence[Experiment],
+    *,
+    keys: Sequence[str] = (),
+    group: str = "",
+    lower: Collection[str] = (),
 ) -> ScoreComparison:
     """Each further experiment against the first on these keys (none: all).
 
-    With a `group`, rows whose metadata agree under that key are taken as one cluster.
+    With a `group`, rows whose metadata agree under that key are taken as one cluster. Of the keys
+    in `lower`, lower scores are better.
     """
     baseline, *others = experiments
     by_key = scores_of(experiments, keys)
@@ -131,8 +141,22 @@ def compare_scores(
         for other in others
     ]
     found = OPS["adjust_p_values"](p_values=[row.p_value for row in rows])
-    adjusted = [replace(row, adjusted_p=p) for row, p in zip(rows, found["holm"], strict=True)]
+    adjusted = [
+        replace(row, adjusted_p=p, lower_is_better=row.key in lower)
+        for row, p in zip(rows, found["holm"], strict=True)
+    ]
     return ScoreComparison(baseline.name, found["family_size"], adjusted, group)
+
+
+def score_keys(experiments: Sequence[Experiment]) -> list[str]:
+    """The scores that any of these experiments has on its runs."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT DISTINCT key FROM experiments_feedback WHERE experiment_id = ANY(%s) "
+            "AND run_uid IS NOT NULL AND score IS NOT NULL AND comparison_uid IS NULL ORDER BY 1",
+            [[row.pk for row in experiments]],
+        )
+        return [key for (key,) in cursor.fetchall()]
 
 
 def metadata_keys(dataset: Dataset) -> list[str]:
@@ -159,7 +183,7 @@ def scores_of(experiments: Sequence[Experiment], keys: Sequence[str]) -> dict[st
     }
     found: dict[str, dict[int, dict[str, float]]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(_SCORES, values)
+        cursor.execute(MEAN_SCORES, values)
         for key, experiment, example, score in cursor.fetchall():
             found.setdefault(key, {}).setdefault(experiment, {})[example] = score
     return dict(found)

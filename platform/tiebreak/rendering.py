@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import nh3
 from markdown_it import MarkdownIt
 from rapidfuzz.distance import Indel
+
+from experiments.rawjson import dumps
 
 # Pieces of both texts multiplied: beyond it the comparison would take seconds and much memory.
 MOST_STEPS = 150_000_000
@@ -56,3 +59,39 @@ def _compared(a: Sequence[str], b: Sequence[str]) -> tuple[list[Piece], list[Pie
             if words:
                 side.append(Piece("".join(words), step.tag != "equal"))
     return pieces
+
+
+@dataclass(frozen=True)
+class Change:
+    """A place in a JSON value where another value differs; None: there is nothing."""
+
+    path: str
+    before: str | None
+    after: str | None
+
+
+def json_changes(before: Any, after: Any) -> tuple[list[Change], int]:
+    """Where two JSON values differ, key by key, and at how many places they are the same.
+
+    The order of keys says nothing, that of lists does.
+    """
+    ours, theirs = dict(_leaves(before)), dict(_leaves(after))
+    paths = [*ours, *(path for path in theirs if path not in ours)]
+    changes = [
+        Change(path, ours.get(path), theirs.get(path))
+        for path in paths
+        if ours.get(path) != theirs.get(path)
+    ]
+    return changes, len(paths) - len(changes)
+
+
+def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Every value that holds no other, as JSON, with the way to it."""
+    if isinstance(value, dict) and value:
+        for key, item in value.items():
+            yield from _leaves(item, f"{path}.{key}" if path else key)
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from _leaves(item, f"{path}[{number}]")
+    else:
+        yield path, value if isinstance(value, str) else dumps(value)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from evaluators.statistics import OPS
 from experiments.models import Dataset, Experiment, Feedback
 from experiments.queries.score_comparison import compare_scores
-from tests.factories import example_ids, make_dataset, make_experiment, make_run
+from tests.factories import add_scores, example_ids, make_dataset, make_experiment, make_run
 from tiebreak.accounts.models import User, Workspace
 
 pytestmark = pytest.mark.django_db
@@ -23,15 +23,6 @@ def scored(dataset: Dataset, scores: Sequence[float | None], *, key: str = "f1")
     made = make_experiment(dataset, ["x"] * len(scores))
     add_scores(made, scores, key=key)
     return made
-
-
-def add_scores(made: Experiment, scores: Sequence[float | None], *, key: str) -> None:
-    runs = made.runs.order_by("pk")
-    Feedback.objects.bulk_create(
-        Feedback(workspace=made.workspace, experiment=made, run_uid=run.uid, key=key, score=score)
-        for run, score in zip(runs, scores, strict=True)
-        if score is not None
-    )
 
 
 LOW = [0.1 * n for n in range(10)]

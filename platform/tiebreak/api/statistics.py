@@ -10,10 +10,12 @@ from rest_framework.response import Response
 from experiments.errors import InvalidError
 from experiments.queries.leaderboard import MODELS, board_of
 from experiments.queries.leaderboard_games import SOURCES
+from experiments.queries.metric_directions import lower_is_better
 from experiments.queries.score_comparison import (
     MAX_EXPERIMENTS,
     chosen_experiments,
     compare_scores,
+    score_keys,
 )
 from experiments.services.reports import current_report
 from tiebreak import access
@@ -49,7 +51,10 @@ def dataset_scores(request: Request, uid: str) -> Response:
             "experiment", f"must name 2 to {MAX_EXPERIMENTS} experiments on this dataset"
         )
     found = compare_scores(
-        experiments, keys=params.texts("key") or [], group=params.text("group") or ""
+        experiments,
+        keys=params.texts("key") or [],
+        group=params.text("group") or "",
+        lower=lower_is_better(workspace_of(request), score_keys(experiments)),
     )
     return Response(found.as_dict())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from django import template
 from django.utils.html import format_html, format_html_join
@@ -19,30 +20,42 @@ register = template.Library()
 @register.simple_tag
 def short_output(row: Row, letter: str, view: str, diff: bool) -> SafeString:
     """A few lines of one side's output."""
-    ours, theirs = (row.a, row.b) if letter == "a" else (row.b, row.a)
-    text = shown_as(ours, view)
-    if diff and view != "markdown" and text is not None:
-        other = shown_as(theirs, view)
-        if other is not None:
-            marked = _marked(text[:CLAMP_CHARACTERS], other[:CLAMP_CHARACTERS], letter)
-            return _cut(marked, text)
-    if view == "markdown" and text is not None:
-        return _cut(_safe(markdown_html(visible(text[:CLAMP_CHARACTERS]))), text, "markdown clamp")
-    return clamp(text)
+    return _output(row, letter, view, diff, whole=False)
 
 
 @register.simple_tag
 def whole_output(row: Row, letter: str, view: str, diff: bool) -> SafeString:
     """All of one side's output."""
+    return _output(row, letter, view, diff, whole=True)
+
+
+def _output(row: Row, letter: str, view: str, diff: bool, *, whole: bool) -> SafeString:
     ours, theirs = (row.a, row.b) if letter == "a" else (row.b, row.a)
-    text = shown_as(ours, view) or ""
-    if view == "markdown":
-        return format_html('<div class="markdown">{}</div>', _safe(markdown_html(visible(text))))
-    body: SafeString | str = visible(text)
     other = shown_as(theirs, view)
-    if diff and other is not None:
-        body = _marked(text, other, letter)
-    return format_html('<div class="text" dir="auto">{}</div>', body)
+    if diff and view != "markdown" and other is not None:
+        return marked_text(shown_as(ours, view) or "", other, second=letter == "b", whole=whole)
+    return plain_output(ours, view, whole=whole)
+
+
+def plain_output(side: Side, view: str, *, whole: bool) -> SafeString:
+    """An output as text, Markdown or JSON, all of it or a few lines."""
+    text = shown_as(side, view)
+    if not whole and view != "markdown":
+        return clamp(text)
+    text = text or ""
+    if view != "markdown":
+        return format_html('<div class="text" dir="auto">{}</div>', visible(text))
+    if whole:
+        return format_html('<div class="markdown">{}</div>', _safe(markdown_html(visible(text))))
+    return _cut(_safe(markdown_html(visible(text[:CLAMP_CHARACTERS]))), text, "markdown clamp")
+
+
+def marked_text(text: str, other: str, *, second: bool, whole: bool) -> SafeString:
+    """A text in which is marked what another does not say; `second` if it stands right of it."""
+    if whole:
+        return format_html('<div class="text" dir="auto">{}</div>', _marked(text, other, second))
+    short = _marked(text[:CLAMP_CHARACTERS], other[:CLAMP_CHARACTERS], second)
+    return _cut(short, text)
 
 
 def shown_as(side: Side, view: str) -> str | None:
@@ -56,25 +69,30 @@ def shown_as(side: Side, view: str) -> str | None:
     return dumps_pretty(inner if isinstance(inner, dict | list) else loads_exact(side.raw))
 
 
-def _marked(text: str, other: str, letter: str) -> SafeString:
-    a, b = (text, other) if letter == "a" else (other, text)
-    found = differences(a, b)
+def _marked(text: str, other: str, second: bool) -> SafeString:
+    found = differences(other, text) if second else differences(text, other)
     if found is None:
         return format_html('<p class="note">Too long to mark what differs.</p>{}', visible(text))
-    return _pieces(found[0] if letter == "a" else found[1])
+    return _pieces(found[1] if second else found[0])
 
 
 def _pieces(pieces: Sequence[Piece]) -> SafeString:
+    """What differs in marks, and blanks between two marks in theirs."""
+    marked = [piece.differs for piece in pieces]
+    for place in range(1, len(pieces) - 1):
+        between = pieces[place - 1].differs and pieces[place + 1].differs
+        marked[place] |= between and pieces[place].text == " "
+    parts = groupby(zip(marked, pieces, strict=True), key=lambda one: one[0])
     return format_html_join(
         "",
         "{}{}{}",
         (
             (
-                mark_safe("<mark>") if piece.differs else "",
-                visible(piece.text),
-                mark_safe("</mark>") if piece.differs else "",
+                mark_safe("<mark>") if differs else "",
+                visible("".join(piece.text for _, piece in group)),
+                mark_safe("</mark>") if differs else "",
             )
-            for piece in pieces
+            for differs, group in parts
         ),
     )
 

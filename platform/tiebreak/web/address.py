@@ -1,11 +1,11 @@
 """The link is the view: reading the state of a page from its address, and writing it back."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlencode
 
 from django.http import QueryDict
 
-Choice = str | int | None
+Choice = str | int | None | Sequence[str]
 
 
 def with_changes(
@@ -14,8 +14,14 @@ def with_changes(
     """The query string with some keys changed; None takes a key away. Begins with `?`."""
     gone = {*changes, *drop}
     kept = [(key, value) for key, values in query.lists() for value in values if key not in gone]
-    added = [(key, str(value)) for key, value in changes.items() if value not in (None, "")]
+    added = [(key, str(one)) for key, value in changes.items() for one in _values(value)]
     return "?" + urlencode([*kept, *added])
+
+
+def _values(value: Choice) -> Sequence[str | int]:
+    if value is None or value == "":
+        return ()
+    return (value,) if isinstance(value, str | int) else value
 
 
 def one_of(query: QueryDict, key: str, allowed: Iterable[str], default: str = "") -> str:
