@@ -34,18 +34,20 @@ FROM held GROUP BY experiment_id
 _SCORED = f"WITH scores(key, experiment, example, score) AS ({MEAN_SCORES})"
 
 # Each experiment's mean stands on the examples that the baseline has that score for, too; the
-# baseline's own on all of its examples.
+# baseline's own on all of its examples. (Joined to themselves, scores whose number the planner
+# cannot foresee would be compared each with each.)
 _STANDINGS = f"""
 {_SCORED}
-SELECT one.key, one.experiment, count(*), count(base.score),
-       coalesce(avg(one.score) FILTER (WHERE base.score IS NOT NULL), avg(one.score)),
-       avg(base.score),
-       count(*) FILTER (WHERE one.score > base.score),
-       count(*) FILTER (WHERE one.score < base.score),
-       count(*) FILTER (WHERE one.score = base.score)
-FROM scores one
-LEFT JOIN scores base
-    ON base.key = one.key AND base.example = one.example AND base.experiment = %(baseline)s
+SELECT one.key, one.experiment, count(*), count(one.base),
+       coalesce(avg(one.score) FILTER (WHERE one.base IS NOT NULL), avg(one.score)), avg(one.base),
+       count(*) FILTER (WHERE one.score > one.base),
+       count(*) FILTER (WHERE one.score < one.base),
+       count(*) FILTER (WHERE one.score = one.base)
+FROM (
+    SELECT key, experiment, score, max(score) FILTER (WHERE experiment = %(baseline)s)
+        OVER (PARTITION BY key, example) AS base
+    FROM scores
+) one
 GROUP BY 1, 2 ORDER BY 1
 """  # noqa: S608
 
@@ -84,11 +86,12 @@ _IN_SPLIT = """EXISTS (
     WHERE revision.example_id = example.id AND revision.valid_to IS NULL
       AND revision.splits @> ARRAY[%(split)s])"""
 
-_STANDS = """example.uid IN (
-    SELECT one.example::uuid FROM scores one
-    JOIN scores base ON base.key = one.key AND base.example = one.example
-    WHERE one.key = %(key{n})s AND one.experiment = %(experiment{n})s
-      AND base.experiment = %(baseline)s AND one.score {sign} base.score)"""
+_STANDS = """(example.uid IN (
+    SELECT example::uuid FROM scores
+    WHERE key = %(key{n})s AND experiment IN (%(experiment{n})s, %(baseline)s)
+    GROUP BY example
+    HAVING max(score) FILTER (WHERE experiment = %(experiment{n})s)
+        {sign} max(score) FILTER (WHERE experiment = %(baseline)s))) IS TRUE"""
 
 
 @dataclass(frozen=True)
