@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from evaluators.kinds import Kind
-from evaluators.registry import available
-from experiments.errors import InvalidError
-from experiments.models import Comparison, Evaluation, Experiment, Feedback, Provider, Run
-from experiments.queries.evaluator_list import newest_evaluators
+from experiments.models import Comparison, Experiment, Feedback, Run
 from experiments.queries.experiment_pages import (
     child_runs,
     experiment_page,
@@ -25,83 +18,15 @@ from experiments.queries.experiment_pages import (
     session_scores,
 )
 from experiments.queries.progress import progress_of
-from experiments.services.comparisons import create_evaluation
 from experiments.services.deletion import delete_experiment
-from experiments.services.evaluators import configure_evaluator
-from experiments.services.jobs import MAX_CONCURRENCY
 from experiments.services.summaries import quick_rows
-from experiments.tasks import start_job, start_summaries
+from experiments.tasks import start_summaries
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.datasets import paging_links, place_of, search_of
+from tiebreak.web.evaluating import EvaluateForm
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
-from tiebreak.web.launching import MOST_SAVED, evaluator_choices
-from tiebreak.web.steering import BudgetFields
-
-
-def single_kinds() -> list[Kind]:
-    """The kinds that score one output and need nothing that a form cannot give."""
-    return [
-        kind
-        for kind in available()
-        if kind.family == "string"
-        and kind.available
-        and not kind.needs_embeddings
-        and not any(setting.required for setting in kind.settings)
-    ]
-
-
-class EvaluateForm(BudgetFields):
-    """Score the outputs of an experiment without running its system again."""
-
-    evaluator = forms.ChoiceField(label="Evaluator")
-    provider = forms.ChoiceField(label="Model", required=False)
-    max_concurrency = forms.IntegerField(
-        label="Calls at once", min_value=1, max_value=MAX_CONCURRENCY, initial=8
-    )
-
-    def __init__(self, experiment: Experiment, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.experiment = experiment
-        self.kinds = {kind.name: kind for kind in single_kinds()}
-        rows = Provider.objects.filter(workspace=experiment.workspace_id, archived_at=None)
-        self.providers = {str(row.uid): row for row in rows.order_by("name")}
-        evaluator, provider = self.fields["evaluator"], self.fields["provider"]
-        assert isinstance(evaluator, forms.ChoiceField)
-        assert isinstance(provider, forms.ChoiceField)
-        known = [one.name for one in available() if one.family == "string" and one.available]
-        saved = newest_evaluators(experiment.workspace, known).order_by("name")[:MOST_SAVED]
-        self.saved = {str(row.uid): row for row in saved}
-        evaluator.choices = evaluator_choices(self.kinds.values(), self.saved)
-        models = [(uid, f"{row.name} · {row.model}") for uid, row in self.providers.items()]
-        provider.choices = [("", "None"), *models]
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
-        kind = self.kinds.get(cleaned.get("evaluator", ""))
-        if kind and kind.needs_model and not cleaned.get("provider"):
-            self.add_error("provider", "This evaluator asks a model: choose one.")
-        return cleaned
-
-    @transaction.atomic
-    def launch(self, author: Any) -> Evaluation:
-        """Queue the evaluation."""
-        cleaned = self.cleaned_data
-        evaluator = self.saved.get(cleaned["evaluator"]) or configure_evaluator(
-            workspace=self.experiment.workspace,
-            kind=cleaned["evaluator"],
-            provider=self.providers.get(cleaned["provider"]),
-        )
-        evaluation = create_evaluation(
-            experiment=self.experiment,
-            evaluator=evaluator,
-            max_concurrency=cleaned["max_concurrency"],
-            budget=self.budget(),
-            author=author,
-        )
-        start_job(evaluation.job)
-        return evaluation
 
 
 @require_GET
@@ -129,7 +54,7 @@ def experiment_list(request: HtmxHttpRequest) -> HttpResponse:
 def experiment_detail(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     """One experiment: what its runs come to, and the runs."""
     experiment = access.experiment(request.workspace, uid)
-    return _detail(request, experiment, EvaluateForm(experiment))
+    return _detail(request, experiment, EvaluateForm(request.workspace))
 
 
 def _detail(request: HtmxHttpRequest, experiment: Experiment, form: EvaluateForm) -> HttpResponse:
@@ -167,15 +92,11 @@ def _detail(request: HtmxHttpRequest, experiment: Experiment, form: EvaluateForm
 def experiment_evaluate(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
     """Launch an evaluator over the experiment's outputs."""
     experiment = access.experiment(request.workspace, uid)
-    form = EvaluateForm(experiment, request.POST)
-    if form.is_valid():
-        try:
-            evaluation = form.launch(request.user)
-        except InvalidError as error:
-            form.add_error(error.field if error.field in form.fields else None, error.message)
-        else:
-            messages.success(request, f"{evaluation.evaluator.name} is queued.")
-            return HttpResponseRedirect(reverse("experiment_detail", args=[uid]))
+    form = EvaluateForm(request.workspace, request.POST)
+    evaluator = form.told([experiment], request.user) if form.is_valid() else None
+    if evaluator:
+        messages.success(request, f"{evaluator.name} is queued.")
+        return HttpResponseRedirect(reverse("experiment_detail", args=[uid]))
     return _detail(request, experiment, form)
 
 
