@@ -4,6 +4,7 @@ import asyncio
 import ipaddress
 import re
 import socket
+import ssl
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,6 +14,7 @@ from django.conf import settings
 from experiments.errors import InvalidError
 
 REFUSED = "this address is not allowed: it is private, and the operator has not listed it"
+CALLS_IN_A_POOL = 4
 
 
 class AddressRefused(httpx2.ConnectError):
@@ -70,13 +72,28 @@ def resolve_checked(field: str, host: str, port: int | None) -> None:
         raise InvalidError(field, REFUSED)
 
 
+class Pool:
+    """Some connections. A pool looks at each of its own for every call, so it is kept small."""
+
+    def __init__(self, trust: ssl.SSLContext) -> None:
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=CALLS_IN_A_POOL)
+        self.transport = httpx2.AsyncHTTPTransport(verify=trust, limits=limits, retries=0)
+        self.busy = 0
+
+    async def send(self, request: httpx2.Request) -> httpx2.Response:
+        self.busy += 1
+        try:
+            return await self.transport.handle_async_request(request)
+        finally:
+            self.busy -= 1
+
+
 class GuardedTransport(httpx2.AsyncBaseTransport):
     """Connects to the very address that was checked; the name stays in Host and TLS."""
 
     def __init__(self) -> None:
-        self.inner = httpx2.AsyncHTTPTransport(
-            limits=httpx2.Limits(max_connections=None, max_keepalive_connections=256), retries=0
-        )
+        self.trust = httpx2.create_ssl_context()
+        self.pools: list[Pool] = []
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         host, port = request.url.host, request.url.port
@@ -84,10 +101,19 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             address = await public_address(host, port)
             request.extensions = {**request.extensions, "sni_hostname": host}
             request.url = request.url.copy_with(host=address)
-        return await self.inner.handle_async_request(request)
+        return await self._free_pool().send(request)
+
+    def _free_pool(self) -> Pool:
+        """The first with room, so that connections are used again; a new one when all are full."""
+        for pool in self.pools:
+            if pool.busy < CALLS_IN_A_POOL:
+                return pool
+        self.pools.append(Pool(self.trust))
+        return self.pools[-1]
 
     async def aclose(self) -> None:
-        await self.inner.aclose()
+        for pool in self.pools:
+            await pool.transport.aclose()
 
 
 async def public_address(host: str, port: int | None) -> str:
