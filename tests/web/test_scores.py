@@ -93,8 +93,12 @@ def test_the_page_is_reached_by_ticking(client: Client, alice: User, workspace: 
     client.force_login(alice)
     tab = client.get(reverse("dataset_experiments", args=[dataset.uid])).content.decode()
     address = reverse("dataset_scores", args=[dataset.uid])
-    assert f'action="{address}"' in tab
-    assert f'name="exp" value="{other.uid}" form="score-form"' in tab
+    assert f'name="exp" value="{other.uid}" form="tray"' in tab
+    uids = [str(base.uid), str(other.uid)]
+    beside = client.get(
+        reverse("experiments_ticked"), {"exp": uids, "do": "compare"}, follow=True
+    ).content.decode()
+    assert f'hx-get="{address}?exp={base.uid}&amp;exp={other.uid}"' in beside
     page = client.get(address, {"exp": [str(base.uid), str(other.uid)]}).content.decode()
     assert "Scores higher." in page
     assert "+0.209" in page

@@ -36,6 +36,7 @@ from tiebreak.web.address import number, with_changes
 from tiebreak.web.dataset_tabs import tabs_of
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
+from tiebreak.web.tray import tray_context
 
 SIZES = (25, 50, 100)
 
@@ -167,6 +168,7 @@ def dataset_experiments(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         "keys": sorted({key for row in rows for key in row.summary.metrics}),
         "polls": start_summaries(rows),
         "q": q,
+        **tray_context(request, rows),
         **paging_links(request, page.newer, page.older),
     }
     return render_page(request, "datasets/experiments.html", context, partial="list")

@@ -27,6 +27,7 @@ from tiebreak.web.datasets import paging_links, place_of, search_of
 from tiebreak.web.evaluating import EvaluateForm
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
+from tiebreak.web.tray import tray_context
 
 
 @require_GET
@@ -44,6 +45,7 @@ def experiment_list(request: HtmxHttpRequest) -> HttpResponse:
         "polls": start_summaries(shown),
         "q": q,
         "with_dataset": True,
+        **tray_context(request, shown),
         **paging_links(request, page.newer, page.older),
     }
     return render_page(request, "experiments/list.html", context, partial="list")
