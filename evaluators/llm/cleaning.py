@@ -7,7 +7,10 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_THOUGHT = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)|\A.*</(?:think|thinking)>", re.S | re.I)
+# A template may have opened the first thought already.
+_THOUGHT = re.compile(
+    r"<(think|thinking)>.*?(?:</\1>|\Z)|\A(?:(?!<think(?:ing)?>).)*</think(?:ing)?>", re.S | re.I
+)
 _BOXED = re.compile(r"\\boxed\s*\{\s*(?:\\text\s*\{([^{}]*)\}|([^{}]*))\s*\}")
 _ESCAPED = re.compile(r"\\([\[\]()*_])")
 

@@ -15,10 +15,15 @@ from evaluators.llm.scales import Scale, Verdict
 FIELDS = ("verdict", "value", "answer", "rating", "score", "preference", "winner", "grade")
 _REASONS = ("reasoning", "reason", "explanation", "rationale")
 
-_LABEL = r"\b(?:verdict|answer|decision|rating|score|grade)\b"
-_ABOUT = r"(?:[\s*_`]{0,8}\([^()\n]{0,40}\))?(?:[\s*_`]{1,8}is\b)?"
-_LABELLED = rf"{_LABEL}{_ABOUT}[\s*_`]{{0,8}}(?:[:=|]|[–—-]{{1,2}})[\s*_`\"'(\[<$]{{0,20}}"
-_DRESS = r"[\s*_`\"'“”‘’()\[\]{}<>.!:;,#~$|-]*"
+_LABEL = r"(?:verdict|answer|decision|rating|score|grade)"
+_ABOUT = r"(?:[\s*_`]{0,8}(?:\([^()\n]{0,40}\)|\[[^\[\]\n]{0,40}\]))?(?:[\s*_`]{1,8}is\b)?"
+# What may stand around a verdict: all but letters, digits, and marks that change a number.
+_MARK = r"(?:(?![%/+=?−≈≤≥±€£¥【】])[\W_])"
+_DRESS = rf"{_MARK}*"
+_LABELLED = (
+    rf"(?:\b{_LABEL}\b{_ABOUT}[\s*_`]{{0,8}}(?:[:=|]|[–—-]{{1,2}})|<(?:final[\s_-]?)?{_LABEL}>)"
+    rf"(?:(?![–—~>.,-]){_MARK}){{0,20}}"
+)
 _DOUBLE = re.compile(r"\[\[([^\[\]]{0,120})\]\]")
 _PLANTED = re.compile(
     rf"{_LABELLED}(?:(?:assistant\s+)?[abcyn]\b(?!\s+\w)|yes\b|no\b|(?:in)?correct\b|tie\b|\d)"
@@ -171,11 +176,18 @@ def _held(value: dict[Any, Any], scale: Scale) -> tuple[Verdict | None] | None:
 
 
 def _labelled(text: str, scale: Scale) -> Iterator[Found]:
-    for match in re.finditer(rf"{_LABELLED}({scale.word})(?![\w'’]|\s*[%/])", text, re.I):
+    end = r"(?!_*[^\W_]|['’]\w|[.,]\d|\s*[%/])"
+    for match in re.finditer(rf"{_LABELLED}({scale.word}){end}", text, re.I):
         rest = text[match.end() :]
-        if not _is_article(match[1], rest):
-            verdict = None if scale.number and _RANGE.match(rest) else scale.meaning(match[1])
-            yield Found(verdict, match.start(1), match.end(1))
+        several = _is_one_of_several(rest, scale)
+        if several or not _is_article(match[1], rest):
+            yield Found(None if several else scale.meaning(match[1]), match.start(1), match.end(1))
+
+
+def _is_one_of_several(rest: str, scale: Scale) -> bool:
+    """Whether another verdict follows as a choice ("Y or N") or the end of a range."""
+    joined = rf"{_MARK}{{0,8}}(?:=|&|\b(?:or|and|vs)\b){_MARK}{{0,8}}(?:{scale.word})(?!\w)"
+    return bool(re.match(joined, rest, re.I) or (scale.number and _RANGE.match(rest)))
 
 
 def _is_article(word: str, rest: str) -> bool:
@@ -185,12 +197,21 @@ def _is_article(word: str, rest: str) -> bool:
     )
 
 
-def _alone(text: str, scale: Scale) -> Iterator[Found]:
+def _alone(text: str, scale: Scale) -> list[Found]:
+    found = []
     for match in re.finditer(r"[^\n]+", text):
-        word = re.fullmatch(rf"{_DRESS}?({scale.word}){_DRESS}", match[0], re.I)
+        # A colon at the end makes it the head of what follows.
+        word = re.fullmatch(rf"{_DRESS}?({scale.word})(?:(?!:){_MARK})*", match[0], re.I)
         if word:
             start = match.start() + word.start(1)
-            yield Found(scale.meaning(word[1]), start, match.start() + word.end(1))
+            found.append(Found(scale.meaning(word[1]), start, match.start() + word.end(1)))
+    return [] if scale.names and _are_heads(text, found) else found
+
+
+def _are_heads(text: str, found: list[Found]) -> bool:
+    """Whether names alone on their lines head a part on each side."""
+    several = len({one.verdict for one in found}) > 1
+    return several and re.search(r"\w", text[found[-1].end :]) is not None
 
 
 def _rated(text: str, scale: Scale) -> Iterator[Found]:
@@ -202,9 +223,19 @@ def _rated(text: str, scale: Scale) -> Iterator[Found]:
 
 
 def _opening(text: str, scale: Scale) -> Iterator[Found]:
-    match = re.match(rf"[\s*_`\"'(\[#>]*({scale.word})[\s*_`\"')\]]*[,.:;!–—-]", text, re.I)
-    if match and not scale.number and not _FIELD_NAME.match(text[match.end() :]):
+    match = re.match(rf"[\s*_`\"'(\[#>]*({scale.word})[\s*_`\"')\]]*([,.:;!(–—-])", text, re.I)
+    if not match or scale.number or match[1].casefold() + match[2] == "a(":
+        return
+    if not _FIELD_NAME.match(text[match.end() :]) and not _opens_a_list(match, scale):
         yield Found(scale.meaning(match[1]), match.start(1), match.end(1))
+
+
+def _opens_a_list(opening: re.Match[str], scale: Scale) -> bool:
+    """Whether another verdict opens a later part in the same way ("A: good. B: bad.")."""
+    before = r"(?<!\w)" if opening[2] == ":" else rf"(?:\n|[.!?]\s){_MARK}{{0,8}}"
+    same = rf"{before}({scale.word})[\s*_`\"')\]]*{re.escape(opening[2])}"
+    others = re.finditer(same, opening.string[opening.end() :], re.I)
+    return any(scale.meaning(one[1]) != scale.meaning(opening[1]) for one in others)
 
 
 def _closing(text: str, scale: Scale) -> Iterator[Found]:
@@ -216,7 +247,7 @@ def _closing(text: str, scale: Scale) -> Iterator[Found]:
 
 
 def _undenied(before: str, word: str, scale: Scale) -> Verdict | None:
-    sentence = re.split(r"[.!?\n]", before)[-1].casefold()
+    sentence = re.split(scale.breaks, before.casefold())[-1]
     if re.search(r"(?:\bnot|n['’]t)[\s*_`\"']+(?:(?:factually|entirely)\s+)?\Z", sentence):
         entirely = re.search(r"entirely\s+\Z", sentence)
         return None if entirely else scale.meaning(f"not {word}")

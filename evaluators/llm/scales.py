@@ -16,14 +16,18 @@ _SIDE = r"(?:the\s+)?(?:(?:assistant|answer|response|model|option|candidate|outp
 class Scale:
     """The verdicts of one kind: the pattern of a word for one, and what the word means.
 
-    `last_word` is a pattern that also counts as the last word of a reply. `meaning` gives None
-    for a word that looks like a verdict but is none, such as a rating out of range.
+    `last_word` is a pattern that also counts as the last word of a reply, unless it is denied;
+    `breaks` is what a denial does not reach across. `meaning` gives None for a word that looks
+    like a verdict but is none, such as a rating out of range. `names` says that the words also
+    name what is judged.
     """
 
     word: str
     meaning: Callable[[str], Verdict | None]
     number: bool = False
     last_word: str = ""
+    breaks: str = r"[.!?\n]"
+    names: bool = False
     values: Mapping[Any, Verdict] | None = None
     choices: tuple[str, ...] = ()
 
@@ -51,7 +55,7 @@ _PARTLY = ("partially", "partly", "mostly", "largely", "somewhat")
 
 
 def _side(word: str) -> str:
-    return "C" if word.casefold() in ("tie", "tied", "draw") else word[-1].upper()
+    return "C" if word.casefold().split()[-1] in ("tie", "tied", "draw") else word[-1].upper()
 
 
 def _yes_no(word: str) -> str | None:
@@ -78,15 +82,21 @@ def rating(low: int, high: int) -> Scale:
             return None
         return int(value) if value.is_integer() else value
 
-    word = r"[-−+]?\d{1,9}(?:[.,]\d{1,9})?(?:\s*(?:/|out\s+of)\s*\d{1,9}(?:\.0+)?)?"
+    word = r"[-−+]?\d{1,9}(?:\.\d{1,9}|,\d{1,2}(?!\d))?(?:\s*(?:/|out\s+of)\s*\d{1,9}(?:\.0+)?)?"
     return Scale(word=word, meaning=meaning, number=True)
 
 
-PAIR = Scale(word=rf"{_SIDE}[abc]|tie|tied|draw", meaning=_side, choices=("A", "B", "C"))
+PAIR = Scale(
+    word=rf"(?:an?\s+)?(?:tied?|draw)|{_SIDE}[abc]",
+    meaning=_side,
+    names=True,
+    choices=("A", "B", "C"),
+)
 YES_NO = Scale(
     word="yes|no|y|n",
     meaning=_yes_no,
     last_word="[yn]",
+    breaks=r"[.!?\n,;:–—]|\b(?:so|thus|therefore|hence|and|but)\b",
     values={True: "Y", False: "N"},
     choices=("Y", "N"),
 )
