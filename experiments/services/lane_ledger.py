@@ -23,7 +23,7 @@ from experiments.services.stopping import follow_races
 from experiments.services.subjects import Answer, Work, record_pairs
 
 log = logging.getLogger(__name__)
-POLL_SECONDS = 0.003
+GATHER_SECONDS = 0.003
 FLUSH_SECONDS = 0.5
 TROUBLE_SECONDS = 1.0
 Arrived = tuple[Asked, asyncio.Future[int]]
@@ -41,11 +41,13 @@ class Ledger:
         self.replies = LaneDatabase()
         self.finished: list[tuple[Work, list[Answer]]] = []
         self.arrived: list[Arrived] = []
+        self.arrival = asyncio.Event()
 
     async def save(self, asked: Asked) -> int:
         """Wait until a reply is committed; its key."""
         stored: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.arrived.append((asked, stored))
+        self.arrival.set()
         return await stored
 
     def add(self, work: Work, answers: list[Answer]) -> None:
@@ -55,8 +57,11 @@ class Ledger:
     async def store_for_ever(self) -> None:
         """Commit replies as they come; while the database is away, keep them and try again."""
         while True:
-            await asyncio.sleep(POLL_SECONDS)
-            if self.arrived:
+            await self.arrival.wait()
+            self.arrival.clear()
+            # Others that come at the same time are committed together.
+            await asyncio.sleep(GATHER_SECONDS)
+            while self.arrived:
                 await self._store_arrived()
 
     async def settle_for_ever(self, wake: asyncio.Event) -> None:
