@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from experiments.models import Job, Lane, QueueItem
+from experiments.models import Job, Lane, QueueItem, Upload
 from experiments.services.reserved import release_all
 
 LANE_WIDTH = 64
@@ -120,10 +120,14 @@ def put_back(lane: Lane, item_ids: Sequence[int], *, delay: float, failed: bool)
 
 
 def others_wait() -> bool:
-    """Whether a lane has waited for a worker's thread for a while."""
+    """Whether a lane, a plan or an upload has waited for a worker's thread for a while."""
     late = timezone.now() - timedelta(seconds=WAITS_LONG_SECONDS)
     waiting = Lane.objects.filter(state=Lane.State.QUEUED, changed_at__lt=late)
-    return waiting.filter(job__state=Job.State.RUNNING).exists()
+    return (
+        waiting.filter(job__state=Job.State.RUNNING).exists()
+        or Job.objects.filter(state=Job.State.QUEUED, touched_at__lt=late).exists()
+        or Upload.objects.filter(state=Upload.State.QUEUED, heartbeat_at__lt=late).exists()
+    )
 
 
 def next_due(lane: Lane) -> datetime | None:

@@ -1,4 +1,4 @@
-"""A turn ends after its time if another lane waits for a thread, and only then."""
+"""A turn ends after its time if other work waits for a thread, and only then."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from experiments.models import Comparison, Job, Lane
+from experiments.models import Comparison, Job, Lane, Upload
 from experiments.services import jobs
 from experiments.services.lanes import others_wait
 
@@ -24,4 +24,25 @@ def test_only_lanes_that_wait_long_for_a_running_job_count(comparison: Compariso
     assert not others_wait()
     Job.objects.update(state=Job.State.RUNNING)
     Lane.objects.update(state=Lane.State.RUNNING)
+    assert not others_wait()
+
+
+def test_a_plan_and_an_upload_that_wait_long_count(comparison: Comparison) -> None:
+    assert not others_wait()
+    late = timezone.now() - timedelta(seconds=5)
+    Job.objects.update(touched_at=late)
+    assert others_wait()
+    Job.objects.update(state=Job.State.RUNNING)
+    assert not others_wait()
+    upload = Upload.objects.create(
+        workspace=comparison.workspace,
+        state=Upload.State.QUEUED,
+        filename="rows.csv",
+        path="rows",
+        size=1,
+        format="csv",
+        heartbeat_at=late,
+    )
+    assert others_wait()
+    Upload.objects.filter(pk=upload.pk).update(state=Upload.State.RUNNING)
     assert not others_wait()
