@@ -27,11 +27,17 @@ class Experiment(WorkspaceRow):
     num_repetitions = models.BigIntegerField(null=True)
     evaluator_keys = ArrayField(models.TextField(), default=list)
     dataset_version = models.DateTimeField(null=True)
+    is_baseline = models.BooleanField(default=False)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["workspace", "uid"], name="experiment_uid"),
             models.UniqueConstraint(fields=["workspace", "name"], name="experiment_name"),
+            models.UniqueConstraint(
+                fields=["dataset"],
+                condition=models.Q(is_baseline=True),
+                name="experiment_baseline",
+            ),
         ]
         indexes = [
             models.Index(fields=["dataset", "-start_time", "-id"], name="experiment_of_dataset"),

@@ -73,6 +73,8 @@ def update_experiment(
     if extra is not None:
         changes |= _of_extra(dumps(loads_exact(experiment.extra) | loads_exact(extra)))
     changes = {field: value for field, value in changes.items() if value is not None}
+    if "dataset" in changes and changes["dataset"] != experiment.dataset:
+        changes["is_baseline"] = False
     for field, value in changes.items():
         setattr(experiment, field, value)
     try:
@@ -81,6 +83,19 @@ def update_experiment(
     except IntegrityError as error:
         raise ConflictError(f"An experiment named {name!r} exists.") from error
     return experiment
+
+
+@transaction.atomic
+def choose_baseline(experiment: Experiment, *, chosen: bool = True) -> None:
+    """Let the other experiments of its dataset be compared with this one, or no longer."""
+    if experiment.dataset_id is None:
+        raise ConflictError("It has no dataset, so there is nothing to be compared with it.")
+    Dataset.objects.select_for_update().get(pk=experiment.dataset_id)
+    before = Experiment.objects.filter(dataset=experiment.dataset_id, is_baseline=True)
+    if chosen:
+        before.exclude(pk=experiment.pk).update(is_baseline=False)
+    Experiment.objects.filter(pk=experiment.pk).update(is_baseline=chosen)
+    experiment.is_baseline = chosen
 
 
 def _of_extra(extra: str) -> dict[str, Any]:

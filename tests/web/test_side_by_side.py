@@ -329,5 +329,5 @@ def test_filters_drawer_and_back_in_the_browser(
     alice_page.locator("#statistics summary").click()
     expect(alice_page.locator("#differences")).to_contain_text("Not settled.")
     alice_page.locator("#menu-B summary").click()
-    alice_page.get_by_text("Make it the baseline").click()
+    alice_page.get_by_text("Compare with this one").click()
     expect(alice_page.locator("#beside .sub b")).to_have_text("new")

@@ -29,14 +29,15 @@ from experiments.services.datasets import create_dataset, what_goes_with
 from experiments.services.deletion import delete_dataset
 from experiments.services.sample import compare_sample, load_sample
 from experiments.services.summaries import quick_rows
-from experiments.tasks import start_job, start_summaries
+from experiments.tasks import start_job
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.address import number, with_changes
+from tiebreak.web.baselines import list_context
 from tiebreak.web.dataset_tabs import tabs_of
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
-from tiebreak.web.tray import tray_context
+from tiebreak.web.tray import offer_of, tray_context
 
 SIZES = (25, 50, 100)
 
@@ -164,10 +165,9 @@ def dataset_experiments(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         "section": "datasets",
         "dataset": dataset,
         "tabs": tabs_of(dataset, "experiments"),
-        "rows": rows,
-        "keys": sorted({key for row in rows for key in row.summary.metrics}),
-        "polls": start_summaries(rows),
+        **list_context(request.workspace, rows),
         "q": q,
+        "offer": offer_of(dataset),
         **tray_context(request, rows),
         **paging_links(request, page.newer, page.older),
     }

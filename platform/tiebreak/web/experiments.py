@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from experiments.models import Comparison, Experiment, Feedback, Run
+from experiments.queries.baselines import baseline_of
 from experiments.queries.experiment_pages import (
     child_runs,
     experiment_page,
@@ -23,11 +24,12 @@ from experiments.services.summaries import quick_rows
 from experiments.tasks import start_summaries
 from tiebreak import access
 from tiebreak.accounts.models import Role
+from tiebreak.web.baselines import list_context
 from tiebreak.web.datasets import paging_links, place_of, search_of
 from tiebreak.web.evaluating import EvaluateForm
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
-from tiebreak.web.tray import tray_context
+from tiebreak.web.tray import side_by_side_address, tray_context
 
 
 @require_GET
@@ -40,9 +42,7 @@ def experiment_list(request: HtmxHttpRequest) -> HttpResponse:
     shown = quick_rows(page.rows)
     context = {
         "section": "experiments",
-        "rows": shown,
-        "keys": sorted({key for row in shown for key in row.summary.metrics}),
-        "polls": start_summaries(shown),
+        **list_context(request.workspace, shown),
         "q": q,
         "with_dataset": True,
         **tray_context(request, shown),
@@ -72,6 +72,7 @@ def _detail(request: HtmxHttpRequest, experiment: Experiment, form: EvaluateForm
         "dataset": experiment.dataset,
         "summed": summed,
         "session_scores": session_scores(experiment),
+        "compared_with": _compared_with(experiment),
         "rows": rows,
         "keys": sorted({key for row in rows for key in row.feedback}),
         "q": q,
@@ -87,6 +88,17 @@ def _detail(request: HtmxHttpRequest, experiment: Experiment, form: EvaluateForm
     return render_page(
         request, "experiments/detail.html", context, partial="runs", status=status_code
     )
+
+
+def _compared_with(experiment: Experiment) -> tuple[Experiment, str] | None:
+    """The baseline, else the experiment before this one, and where the two are side by side."""
+    dataset = experiment.dataset
+    if dataset is None:
+        return None
+    earlier = dataset.experiments.filter(start_time__lte=experiment.start_time)
+    before = earlier.exclude(pk=experiment.pk).order_by("-start_time", "-pk").first()
+    other = None if experiment.is_baseline else (baseline_of(dataset) or before)
+    return (other, side_by_side_address(dataset, [other, experiment])) if other else None
 
 
 @require_POST

@@ -13,6 +13,7 @@ from django.http import QueryDict
 
 from evaluators.kinds import Kind
 from experiments.models import Comparison, Dataset, Evaluator, Experiment, Order, Provider
+from experiments.queries.baselines import baseline_of
 from experiments.queries.evaluator_list import newest_evaluators
 from experiments.services.comparisons import create_comparison
 from experiments.services.evaluators import configure_evaluator
@@ -183,8 +184,10 @@ def _first_choice(dataset: Dataset, data: QueryDict) -> dict[str, str]:
             :3
         ]
     ]
-    a = data.get("a") or next((uid for uid in newest if uid != data.get("b")), "")
-    b = data.get("b") or next((uid for uid in newest if uid != a), "")
+    baseline = baseline_of(dataset)
+    known = [str(baseline.uid)] if baseline else []
+    a = data.get("a") or next((uid for uid in newest if uid not in (data.get("b"), *known)), "")
+    b = data.get("b") or next((uid for uid in [*known, *newest] if uid != a), "")
     return {"experiment_a": a, "experiment_b": b, "launch_id": str(uuid4())}
 
 

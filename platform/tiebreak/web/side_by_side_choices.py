@@ -180,7 +180,7 @@ def _moves(query: QueryDict, experiments: Sequence[Experiment], index: int) -> d
     rest = [*ids[:index], *ids[index + 1 :]]
     orders = {}
     if index:
-        orders["Make it the baseline"] = [ids[index], *rest]
+        orders["Compare with this one"] = [ids[index], *rest]
     if index > 1:
         orders["Move left"] = [*rest[: index - 1], ids[index], *rest[index - 1 :]]
     if 0 < index < len(ids) - 1:

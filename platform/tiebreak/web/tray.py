@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from experiments.models import Dataset, Experiment
+from experiments.queries.baselines import baseline_of
 from experiments.queries.experiment_pages import ExperimentRow
 from experiments.queries.score_comparison import MAX_EXPERIMENTS
 from tiebreak.accounts.models import Role
@@ -36,6 +37,26 @@ def tray_context(request: HtmxHttpRequest, rows: Sequence[ExperimentRow]) -> dic
         "most_ticked": MAX_EXPERIMENTS,
         "untick": with_changes(request.GET, {"exp": None}),
     }
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What most people want to see: the newest against the baseline, else the one before."""
+
+    newest: Experiment
+    other: Experiment
+    href: str
+
+
+def offer_of(dataset: Dataset) -> Offer | None:
+    """What is offered while nothing is ticked."""
+    newest = list(dataset.experiments.order_by("-start_time", "-pk")[:2])
+    baseline = baseline_of(dataset)
+    pair = [row for row in newest if row != baseline][: 1 if baseline else 2]
+    pair += [baseline] if baseline else []
+    if len(pair) < 2:
+        return None
+    return Offer(pair[0], pair[1], side_by_side_address(dataset, pair[::-1]))
 
 
 def _ticked(request: HtmxHttpRequest) -> list[Experiment]:
@@ -78,15 +99,15 @@ def experiments_ticked(request: HtmxHttpRequest) -> HttpResponse:
         return render_page(request, "experiments/refused.html", context, partial="page", status=422)
     dataset = ticked[0].dataset
     assert dataset is not None
-    ordered = baseline_first(dataset, ticked)
+    ordered = baseline_first(ticked)
     return HttpResponseRedirect(
         _launch(dataset, ordered) if pairwise else side_by_side_address(dataset, ordered)
     )
 
 
-def baseline_first(dataset: Dataset, experiments: Sequence[Experiment]) -> list[Experiment]:
+def baseline_first(experiments: Sequence[Experiment]) -> list[Experiment]:
     """Experiments with the dataset's baseline before the others."""
-    return list(experiments)
+    return sorted(experiments, key=lambda row: not row.is_baseline)
 
 
 def side_by_side_address(dataset: Dataset, experiments: Sequence[Experiment]) -> str:

@@ -5,6 +5,7 @@ from django.views.generic import RedirectView
 
 from tiebreak.web import (
     accounts,
+    baselines,
     comparisons,
     dataset_changes,
     dataset_comparisons,
@@ -84,6 +85,11 @@ urlpatterns = [
     path("experiments/<uuid:uid>", experiments.experiment_detail, name="experiment_detail"),
     path("experiments/<uuid:uid>/export", exports.experiment_export, name="experiment_export"),
     path("experiments/<uuid:uid>/delete", experiments.experiment_delete, name="experiment_delete"),
+    path(
+        "experiments/<uuid:uid>/baseline",
+        baselines.experiment_baseline,
+        name="experiment_baseline",
+    ),
     path(
         "experiments/<uuid:uid>/evaluate",
         experiments.experiment_evaluate,
