@@ -19,24 +19,9 @@ from experiments.services.overrides import take_out_examples
 from experiments.services.versions import Change, new_version
 from tiebreak.accounts.models import User
 
-# The revisions that stood at a moment, of examples of which nothing stands now.
-_REINSTATE = """
-WITH earlier AS MATERIALIZED (
-    SELECT revision.*,
-           nextval(pg_get_serial_sequence('experiments_examplerevision', 'id')) AS fresh
-    FROM experiments_examplerevision revision
-    WHERE revision.dataset_id = %(dataset)s
-      AND revision.valid_from <= %(moment)s AND revision.valid_to > %(moment)s
-      AND (%(closed)s::timestamptz IS NULL OR (
-        revision.valid_to = %(closed)s AND NOT EXISTS (
-          SELECT FROM experiments_examplerevision later
-          WHERE later.example_id = revision.example_id AND later.valid_from >= %(closed)s
-            AND later.valid_to IS DISTINCT FROM %(now)s)))
-      AND NOT EXISTS (
-        SELECT FROM experiments_examplerevision standing
-        WHERE standing.example_id = revision.example_id AND standing.valid_to IS NULL)
-    ORDER BY revision.example_id
-), revisions AS (
+# Revisions called `earlier`, each with a `fresh` key, written again as what stands from `now` on.
+STAND_AGAIN = """
+revisions AS (
     INSERT INTO experiments_examplerevision
         (id, example_id, dataset_id, valid_from, splits, metadata, search)
     SELECT fresh, example_id, dataset_id, %(now)s, splits, metadata, search FROM earlier
@@ -52,6 +37,25 @@ WITH earlier AS MATERIALIZED (
 )
 SELECT count(*) FROM earlier
 """
+# The revisions that stood at a moment, of examples of which nothing stands now.
+_REINSTATE = f"""
+WITH earlier AS MATERIALIZED (
+    SELECT revision.*,
+           nextval(pg_get_serial_sequence('experiments_examplerevision', 'id')) AS fresh
+    FROM experiments_examplerevision revision
+    WHERE revision.dataset_id = %(dataset)s
+      AND revision.valid_from <= %(moment)s AND revision.valid_to > %(moment)s
+      AND (%(closed)s::timestamptz IS NULL OR (
+        revision.valid_to = %(closed)s AND NOT EXISTS (
+          SELECT FROM experiments_examplerevision later
+          WHERE later.example_id = revision.example_id AND later.valid_from >= %(closed)s
+            AND later.valid_to IS DISTINCT FROM %(now)s)))
+      AND NOT EXISTS (
+        SELECT FROM experiments_examplerevision standing
+        WHERE standing.example_id = revision.example_id AND standing.valid_to IS NULL)
+    ORDER BY revision.example_id
+), {STAND_AGAIN}
+"""  # noqa: S608
 
 
 def reinstate(

@@ -5,17 +5,38 @@ import secrets
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from experiments.errors import InvalidError
 from experiments.models import MAX_NAME, Dataset, ExampleRevision
 from experiments.services.examples import ExampleChange, Written, update_examples
+from experiments.services.reinstating import STAND_AGAIN
+from experiments.services.versions import new_version
 from tiebreak.accounts.models import User
 
 MAX_SPLITS = 20
 MAX_SEED = 2**63
+CHUNK = 20_000
+_CLOSE = """
+UPDATE experiments_examplerevision SET valid_to = %(now)s
+WHERE dataset_id = %(dataset)s AND valid_to IS NULL AND example_id = ANY(%(examples)s)
+"""
+_MOVE = f"""
+WITH earlier AS MATERIALIZED (
+    SELECT revision.id, revision.example_id, revision.dataset_id, revision.metadata,
+           revision.search,
+           ARRAY(SELECT name FROM unnest(revision.splits) WITH ORDINALITY AS kept(name, place)
+                 WHERE name <> ALL(%(ratios)s) ORDER BY place) || given.name AS splits,
+           nextval(pg_get_serial_sequence('experiments_examplerevision', 'id')) AS fresh
+    FROM unnest(%(examples)s::int8[], %(names)s::text[]) AS given(example_id, name)
+    JOIN experiments_examplerevision revision ON revision.example_id = given.example_id
+    WHERE revision.dataset_id = %(dataset)s AND revision.valid_to = %(now)s
+), {STAND_AGAIN}
+"""  # noqa: S608
 
 
 @transaction.atomic
@@ -49,7 +70,7 @@ class Assigned:
 
     seed: int
     counts: Mapping[str, int]
-    written: Written
+    as_of: datetime
 
 
 def split_ratios(text: str) -> dict[str, float]:
@@ -93,19 +114,38 @@ def assign_splits(
     if not 0 <= seed < MAX_SEED:
         raise InvalidError("seed", "must be a whole number from 0 to 2^63 - 1")
     Dataset.objects.select_for_update().get(pk=dataset.pk)
-    rows = ExampleRevision.objects.filter(dataset=dataset, valid_to=None).order_by("example_id")
-    standing = list(rows.values_list("example__uid", "splits"))
-    if not standing:
+    rows = ExampleRevision.objects.filter(dataset=dataset, valid_to=None)
+    examples = list(rows.order_by("example_id").values_list("example_id", flat=True))
+    if not examples:
         raise InvalidError("ratios", "there are no examples to be split")
-    names = _drawn(len(standing), ratios, seed)
-    changes = [
-        ExampleChange(uid=uid, splits=[*(one for one in splits if one not in ratios), name])
-        for (uid, splits), name in zip(standing, names, strict=True)
-    ]
-    note = f"Random splits, seed {seed}"
-    written = update_examples(dataset=dataset, changes=changes, author=author, note=note)
+    names = _drawn(len(examples), ratios, seed)
+    with new_version(dataset, author=author, note=f"Random splits, seed {seed}") as version:
+        for first in range(0, len(examples), CHUNK):
+            chosen = slice(first, first + CHUNK)
+            _move(dataset, version.moment, examples[chosen], names[chosen], list(ratios))
+        version.changed = len(examples)
     counted = Counter(names)
-    return Assigned(seed, {name: counted[name] for name in ratios}, written)
+    return Assigned(seed, {name: counted[name] for name in ratios}, version.moment)
+
+
+def _move(
+    dataset: Dataset,
+    moment: datetime,
+    examples: Sequence[int],
+    names: Sequence[str],
+    ratios: Sequence[str],
+) -> None:
+    """Put each example into its split and out of the others of `ratios`, inside the database."""
+    values: dict[str, Any] = {
+        "dataset": dataset.pk,
+        "now": moment,
+        "examples": examples,
+        "names": names,
+        "ratios": ratios,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_CLOSE, values)
+        cursor.execute(_MOVE, values)
 
 
 def _drawn(count: int, ratios: Mapping[str, float], seed: int) -> list[str]:

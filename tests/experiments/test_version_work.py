@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 from django.urls import reverse
 
 from experiments.errors import ConflictError, InvalidError
 from experiments.models import Comparison, Dataset, ExampleRevision
 from experiments.queries.changes import changes_between, count_changes, version_note
+from experiments.queries.examples import revisions_at
 from experiments.rawjson import dumps
+from experiments.services import splits
+from experiments.services.attachments import KeptFile
 from experiments.services.examples import (
     ExampleChange,
     NewExample,
@@ -159,6 +164,42 @@ def test_the_same_seed_gives_the_same_splits(workspace: Workspace) -> None:
     assert drawn(seed)[1] == first
     assert drawn(seed + 1)[1] != first
     assert {len([one for one in splits if one in ratios]) for splits in first} == {1}
+
+
+def test_examples_that_are_split_say_the_same_and_keep_their_files(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(splits, "CHUNK", 2)
+    dataset = make_dataset(workspace, [])
+    file = KeptFile("picture", "image/png", "files/x", 3)
+    new = [
+        NewExample(
+            inputs=f'{{"q": {n}}}',
+            outputs=f'{{"a": {n}}}',
+            metadata='{"k": 12345678901234567890}',
+            splits=["kept", "train", "last"],
+            files=[file] if n == 3 else [],
+        )
+        for n in range(5)
+    ]
+    before = add_examples(dataset=dataset, examples=new).as_of
+    done = assign_splits(dataset=dataset, ratios={"train": 1, "test": 1}, seed=1)
+
+    def said(moment: datetime) -> list[tuple[object, ...]]:
+        rows = revisions_at(ExampleRevision.objects.filter(dataset=dataset), moment)
+        fields = ("inputs", "outputs", "metadata")
+        texts = [f"payload__{name}" for name in fields]
+        rows = rows.order_by("example_id")
+        return list(rows.values_list("example__uid", "search", "attachments__path", *texts))
+
+    assert said(before) == said(done.as_of)
+    assert [row[2] for row in said(done.as_of)] == [None, None, None, "files/x", None]
+    standing = ExampleRevision.objects.filter(dataset=dataset, valid_to=None)
+    assert {tuple(row.splits) for row in standing} == {
+        ("kept", "last", "train"),
+        ("kept", "last", "test"),
+    }
+    assert dataset.versions.get(as_of=done.as_of).changed == 5
 
 
 @pytest.mark.parametrize("text", ["", "train", "train x", "train 0", "train 1, test -1"])

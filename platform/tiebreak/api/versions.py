@@ -138,7 +138,7 @@ def random_splits(request: Request, uid: str) -> Response:
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
         raise InvalidError("seed", "must be a whole number")
     done = assign_splits(dataset=dataset, ratios=ratios, seed=seed)
-    return Response({"seed": done.seed, "counts": done.counts, "as_of": done.written.as_of})
+    return Response({"seed": done.seed, "counts": done.counts, "as_of": done.as_of})
 
 
 @api_view(["GET", "PUT"])
