@@ -20,11 +20,12 @@ from experiments.services.versions import Change, new_version
 from tiebreak.accounts.models import User
 
 # Revisions called `earlier`, each with a `fresh` key, written again as what stands from `now` on.
+# What searches look at is made again by a worker, as after an upload: that is most of the work.
 STAND_AGAIN = """
 revisions AS (
     INSERT INTO experiments_examplerevision
         (id, example_id, dataset_id, valid_from, splits, metadata, search)
-    SELECT fresh, example_id, dataset_id, %(now)s, splits, metadata, search FROM earlier
+    SELECT fresh, example_id, dataset_id, %(now)s, splits, metadata, NULL FROM earlier
 ), payloads AS (
     INSERT INTO experiments_examplepayload (revision_id, inputs, outputs, metadata)
     SELECT earlier.fresh, payload.inputs, payload.outputs, payload.metadata

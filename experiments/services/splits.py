@@ -28,7 +28,6 @@ WHERE dataset_id = %(dataset)s AND valid_to IS NULL AND example_id = ANY(%(examp
 _MOVE = f"""
 WITH earlier AS MATERIALIZED (
     SELECT revision.id, revision.example_id, revision.dataset_id, revision.metadata,
-           revision.search,
            ARRAY(SELECT name FROM unnest(revision.splits) WITH ORDINALITY AS kept(name, place)
                  WHERE name <> ALL(%(ratios)s) ORDER BY place) || given.name AS splits,
            nextval(pg_get_serial_sequence('experiments_examplerevision', 'id')) AS fresh

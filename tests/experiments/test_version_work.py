@@ -190,10 +190,10 @@ def test_examples_that_are_split_say_the_same_and_keep_their_files(
         fields = ("inputs", "outputs", "metadata")
         texts = [f"payload__{name}" for name in fields]
         rows = rows.order_by("example_id")
-        return list(rows.values_list("example__uid", "search", "attachments__path", *texts))
+        return list(rows.values_list("example__uid", "attachments__path", *texts))
 
     assert said(before) == said(done.as_of)
-    assert [row[2] for row in said(done.as_of)] == [None, None, None, "files/x", None]
+    assert [row[1] for row in said(done.as_of)] == [None, None, None, "files/x", None]
     standing = ExampleRevision.objects.filter(dataset=dataset, valid_to=None)
     assert {tuple(row.splits) for row in standing} == {
         ("kept", "last", "train"),
