@@ -64,7 +64,7 @@ def matches(pattern: str, text: str, mode: str, flags: int = 0, seconds: float =
     OutOfTime after so many seconds; ValueError for a bad pattern.
     """
     ready = compiled(pattern, flags)
-    if _may_differ(pattern, flags) and any(map(_is_read_otherwise, set(text))):
+    if _differs(pattern, text, flags):
         return bool(within_process(_matches_by_re, (pattern, text, mode, flags), seconds))
     try:
         return getattr(ready, mode)(text, timeout=seconds) is not None
@@ -73,15 +73,22 @@ def matches(pattern: str, text: str, mode: str, flags: int = 0, seconds: float =
 
 
 def _matches_by_re(pattern: str, text: str, mode: str, flags: int) -> bool:
+    warnings.simplefilter("ignore")
     return getattr(re.compile(pattern, flags & ~re.DEBUG), mode)(text) is not None
 
 
-def _may_differ(pattern: str, flags: int) -> bool:
-    """Whether a pattern asks for words, blanks, digits or case, where `regex` may differ."""
-    return bool(flags & re.IGNORECASE or _CLASSES.search(pattern))
+def _differs(pattern: str, text: str, flags: int) -> bool:
+    """Whether `regex` may match otherwise: it reads words, blanks, digits and case its own way."""
+    if _SCOPED_FLAGS.search(pattern) or (not text and "\\B" in pattern):
+        return True
+    asks = flags & re.IGNORECASE or _CLASSES.search(pattern)
+    return bool(asks) and any(map(_is_read_otherwise, {*text, *pattern}))
 
 
 _CLASSES = re.compile(r"\\[wWbBsSdD]|\(\?[a-zA-Z]*i")
+_SCOPED_FLAGS = re.compile(r"\(\?[a-zA-Z]*[au][a-zA-Z]*:")
+# Where no number of repeats follows, `re` takes a brace as it is, and `regex` for fuzzy matching.
+_BRACE = re.compile(r"\\N\{[^}]*\}|\\.|\{(?!(?:\d+(?:,\d*)?|,\d*)\})", re.S)
 
 
 @lru_cache(maxsize=4096)
@@ -111,6 +118,7 @@ def compiled(pattern: str, flags: int = 0) -> Any:
             by_name = [getattr(regex, name) for name in _FLAGS if flags & getattr(re, name)]
             # POSIX classes such as [[:alpha:]] are unknown to `re`.
             plain = known.pattern.replace("[:", "[\\:")
+            plain = _BRACE.sub(lambda found: found[0].replace("{", "\\{", found[0] == "{"), plain)
             return regex.compile(plain, sum(by_name) | regex.VERSION0)
     except (re.error, regex.error, RecursionError, OverflowError) as error:
         raise ValueError(f"Bad pattern {pattern!r}: {error}") from None

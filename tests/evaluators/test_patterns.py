@@ -27,6 +27,13 @@ MATCHES: list[tuple[str, str, dict[str, Any], int]] = [
     (":]", "[[:alpha:]]", {}, 1),
     ("[:", r"\[:", {}, 1),
     ("xay", "[[]a|a", {"mode": "search"}, 1),
+    ("Dear Ann", "Dear {d}", {}, 0),
+    ("Dear {d}", "Dear {d}", {}, 1),
+    ("bc", "ab{e}", {"mode": "search"}, 0),
+    ("ab{1<=e<=3}", "ab{1<=e<=3}", {"mode": "fullmatch"}, 1),
+    ("aab{x}", r"a{2}b\{x}", {"mode": "fullmatch"}, 1),
+    ("{A", r"{\N{LATIN CAPITAL LETTER A}", {"mode": "fullmatch"}, 1),
+    ("b{", "b[{x]", {"mode": "fullmatch"}, 1),
 ]
 
 
@@ -105,6 +112,8 @@ def test_it_refuses_settings_it_cannot_keep(settings: dict[str, Any]) -> None:
         (r"(?i)i", "\u0131"),
         (r"(?si).i", "x\u0130"),
         (r"i\u0307", "\u0130"),
+        (r"(?a:\w)?\w", "\u00e9"),
+        (r"\B", ""),
     ],
 )
 @pytest.mark.parametrize("mode", ["match", "search", "fullmatch"])
