@@ -87,11 +87,34 @@ class Kind:
         for option in options:
             if not self.knows(option):
                 known = [setting.name for setting in self.settings]
-                raise ValueError(unknown_option(self.name, option, known))
+                raise ValueError(unknown_option(f"{self.name} has no option", option, known))
+
+    def with_numbers(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options, numbers given as texts as numbers; ValueError for what is no number."""
+        numeric = {one.name: one for one in self.settings if one.type in ("int", "float")}
+        return {
+            name: _number(numeric[name], value) if name in numeric else value
+            for name, value in options.items()
+        }
 
 
-def unknown_option(owner: str, option: str, known: list[str]) -> str:
+def _number(setting: Setting, value: Any) -> Any:
+    if value is None and setting.default is None:
+        return None
+    whole = setting.type == "int"
+    try:
+        number = float(value)
+        fits = number.is_integer() or not whole
+    except (TypeError, ValueError, OverflowError):
+        fits = False
+    if not fits:
+        wanted = "a whole number" if whole else "a number"
+        raise ValueError(f"{setting.name} must be {wanted}, not {value!r}.")
+    return value if not isinstance(value, str) else int(number) if whole else number
+
+
+def unknown_option(denial: str, option: str, known: list[str]) -> str:
     """The text for an option nobody knows."""
     near = get_close_matches(option, known, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else f" It knows: {', '.join(known) or 'none'}."
-    return f"{owner} has no option {option!r}.{hint}"
+    return f"{denial} {option!r}.{hint}"

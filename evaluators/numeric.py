@@ -12,11 +12,15 @@ from unicodedata import normalize
 from evaluators.base import Result, StringEvaluator
 from evaluators.define import evaluator
 from evaluators.kinds import About
-from evaluators.texts import as_text, sentences, words
+from evaluators.texts import UNSPACED, as_text, sentences, words
 
+# Not inside of a word or a version, but right beside Chinese or Japanese; a unit may follow.
+_BEFORE = rf"(?<!(?!{UNSPACED})[^\W_])(?<![^\W_]_)"
+_AFTER = rf"(?!_*\d|_+[^\W_]|(?:(?!{UNSPACED})[^\W\d_])+\d|(?i:st|nd|rd|th)\b)"
 # Thousands marks only between whole groups of three; an exponent, a sign, a decimal point.
+_WHOLE = r"(?:\d{1,3}(?:[,'  ]\d{3})+|\d+)(?:\.\d+)?"
 _NUMBER = re.compile(
-    r"(?<![\w.])[-+]?(?:\d{1,3}(?:[,'  ]\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?(?![\w])"
+    rf"{_BEFORE}(?:(?<![^\W_]\.)[-+]?{_WHOLE}|(?<!\.)[-+]?\.\d+)(?:[eE][-+]?\d{{1,3}})?{_AFTER}"
 )
 _MARKS = re.compile("[,'  ]")
 
@@ -101,6 +105,8 @@ class LengthEvaluator(StringEvaluator):
     def __post_init__(self) -> None:
         if self.unit not in _UNITS:
             raise ValueError(f"unit must be one of {', '.join(_UNITS)}.")
+        if self.at_most is not None and self.at_most < self.at_least:
+            raise ValueError("at_most must be at_least or more.")
 
     def _evaluate_strings(
         self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any

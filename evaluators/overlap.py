@@ -31,6 +31,9 @@ def extra(module: str, name: str) -> Any:
         raise MissingExtra(module, name) from None
 
 
+_TOKENIZERS = ("13a", "intl", "zh", "char", "none")
+
+
 @evaluator("bleu", title="BLEU", requires=("sacrebleu",), extra="metrics")
 @dataclass(kw_only=True)
 class BleuEvaluator(StringEvaluator):
@@ -45,6 +48,8 @@ class BleuEvaluator(StringEvaluator):
     requires_reference = True
 
     def __post_init__(self) -> None:
+        if self.tokenize not in _TOKENIZERS:
+            raise ValueError(f"tokenize must be one of {', '.join(_TOKENIZERS)}.")
         metrics = extra("sacrebleu.metrics", "metrics")
         self._bleu = metrics.BLEU(
             effective_order=True, tokenize=self.tokenize, lowercase=self.ignore_case
@@ -68,6 +73,8 @@ class ChrfEvaluator(StringEvaluator):
     requires_reference = True
 
     def __post_init__(self) -> None:
+        if self.word_order < 0:
+            raise ValueError("word_order must be 0 or more.")
         metrics = extra("sacrebleu.metrics", "metrics")
         self._chrf = metrics.CHRF(word_order=self.word_order, lowercase=self.ignore_case)
 

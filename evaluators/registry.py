@@ -103,11 +103,13 @@ def load_evaluators(
 
     `config[name]` holds the options of one and wins.
     """
+    if isinstance(evaluators, str):
+        raise ValueError(f"evaluators must be a list of names, such as [{evaluators!r}].")
     kinds = [kind(name) for name in evaluators]
     for option in options:
         if kinds and not any(_takes(one, option) for one in kinds):
             known = sorted({setting.name for one in kinds for setting in one.settings})
-            raise ValueError(unknown_option("None of them", option, known))
+            raise ValueError(unknown_option("None of them has an option", option, known))
     return [_make(one, llm, _options_for(one, options, config or {})) for one in kinds]
 
 
@@ -130,7 +132,7 @@ def _make(one: Kind, llm: Any, options: dict[str, Any]) -> Evaluator:
     one.check_options(given)
     if one.needs_model:
         special["llm"] = llm
-    made: Evaluator = one.make(**special, **given)
+    made: Evaluator = one.make(**special, **one.with_numbers(given))
     return made
 
 

@@ -38,17 +38,20 @@ class RetrievalEvaluator(StringEvaluator):
     def _evaluate_strings(
         self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any
     ) -> Result:
-        relevant = set(_ids(reference))
+        relevant = set(_ids(reference, "reference"))
         if not relevant:
             raise ValueError("The reference names no relevant document.")
-        figures = ranking(_ids(prediction), relevant, self.k)
+        figures = ranking(_ids(prediction, "prediction"), relevant, self.k)
         return {"score": figures[self.score_by], **figures}
 
 
-def _ids(value: Any) -> list[str]:
-    items = as_json(value)
+def _ids(value: Any, name: str) -> list[str]:
+    try:
+        items = as_json(value)
+    except NotJson:
+        items = None
     if not isinstance(items, (list, tuple)):
-        raise ValueError("Documents are given as a list of ids.")
+        raise ValueError(f"The {name} must be a list of ids, or one as JSON.")
     return list(dict.fromkeys(as_text(item) for item in items))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,7 +12,7 @@ from evaluators.define import evaluator
 from evaluators.kinds import About
 from evaluators.overlap import extra
 from evaluators.processes import within_process
-from evaluators.texts import as_text
+from evaluators.texts import UNSPACED, as_text
 
 _LONGEST_SQL = 50_000
 _LONGEST_MATHS = 5_000
@@ -54,15 +56,28 @@ class SqlMatchEvaluator(StringEvaluator):
         simplify = extra("sqlglot.optimizer.simplify", "sql").simplify
         try:
             tree = sqlglot.parse_one(text, read=self.dialect or None)
-            tree = simplify(normalise(tree, dialect=self.dialect or None))
+            tree = simplify(normalise(tree, dialect=self.dialect or None)).transform(_unsaid)
         except (sqlglot.errors.SqlglotError, RecursionError) as error:
             raise ValueError(f"{type(error).__name__}.") from None
-        return str(tree.sql(dialect=self.dialect or None, comments=False))
+        return str(tree.sql(dialect=self.dialect or None, comments=False, identify=True))
+
+
+def _unsaid(node: Any) -> Any:
+    """A node without the words that change nothing: INNER, OUTER, ASC."""
+    if node.key == "join" and node.args.get("kind") in ("INNER", "OUTER"):
+        node.set("kind", None)
+    if node.key == "ordered" and not node.args.get("desc"):
+        node.set("desc", None)
+    return node
+
+
+_FENCED = re.compile(r"```(?:sql\b|\w*\n)?(.*?)```", re.S | re.I)
 
 
 def _unfenced(text: str) -> str:
-    inside = text.split("```")[1] if text.count("```") >= 2 else text
-    return inside.removeprefix("sql").strip().rstrip(";").strip()
+    fenced = _FENCED.search(text)
+    inside = fenced[1] if fenced else re.sub(r"\A\s*sql\b", "", text, flags=re.I)
+    return inside.strip().rstrip(";").strip()
 
 
 @evaluator("math_match", title="Maths answer", requires=("math_verify",), extra="math")
@@ -76,6 +91,8 @@ class MathMatchEvaluator(StringEvaluator):
     requires_reference = True
 
     def __post_init__(self) -> None:
+        if self.precision < 0 or not self.time_limit > 0:
+            raise ValueError("precision must be 0 or more, and time_limit above 0.")
         extra("math_verify", "math")
 
     def _evaluate_strings(
@@ -97,6 +114,7 @@ class MathMatchEvaluator(StringEvaluator):
 
 def _same_maths(wanted_text: str, text: str, precision: int) -> bool | None:
     math_verify = extra("math_verify", "math")
+    logging.getLogger("math_verify").setLevel(logging.ERROR)
     # Its own time limits need signals, which only a main thread has.
     wanted = math_verify.parse(wanted_text, parsing_timeout=None)
     if not wanted:
@@ -108,5 +126,7 @@ def _same_maths(wanted_text: str, text: str, precision: int) -> bool | None:
 
 
 def _as_maths(text: str) -> str:
+    # Numbers are found between blanks, which some scripts do without.
+    text = re.sub(rf"((?:{UNSPACED})+)", r" \1 ", text)
     marked = any(mark in text for mark in ("$", "\\boxed", "\\(", "\\["))
     return text if marked or " " in text.strip() else f"${text}$"

@@ -65,11 +65,11 @@ def sentences(text: str) -> list[str]:
 
 
 # Scripts written without blanks: a character is the nearest thing to a word.
-_UNSPACED = (
+UNSPACED = (
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uf900-\ufaff\U00020000-\U0003ffff]"
 )
-_WORD = re.compile(rf"{_UNSPACED}|(?:(?!{_UNSPACED})[\w\u0300-\u036f])+")
+_WORD = re.compile(rf"{UNSPACED}|(?:(?!{UNSPACED})[\w\u0300-\u036f])+")
 
 
 def words(text: str) -> list[str]:

@@ -17,18 +17,22 @@ from evaluators.trajectory_base import AgentTrajectoryEvaluator
 
 Call = tuple[str, Any]
 
+# In any order each call is held against each: that many squared.
+_MOST_CALLS = 500
 _STEPS = ("strict", "unordered", "subset", "superset")
 _ARGUMENTS = ("exact", "ignore", "subset", "superset")
 
 
 def calls_in(trajectory: Any) -> list[Call]:
     """The tool calls of a trajectory: pairs of action and output, actions, or chat messages."""
-    if isinstance(trajectory, str):
-        try:
-            trajectory = as_json(trajectory)
-        except NotJson:
-            raise ValueError("Steps given as plain text cannot be compared.") from None
-    return [call for step in trajectory for call in _calls_of(step)]
+    try:
+        steps = as_json(trajectory)
+    except NotJson:
+        raise ValueError("Steps given as plain text cannot be compared.") from None
+    steps = steps.get("messages") if isinstance(steps, Mapping) else steps
+    if not isinstance(steps, Iterable):
+        raise ValueError("Steps must be a list of actions, or of chat messages.")
+    return [call for step in steps for call in _calls_of(step)]
 
 
 def _calls_of(step: Any) -> Iterable[Call]:
@@ -62,6 +66,12 @@ def _arguments(value: Any) -> Any:
         return as_json(value)
     except NotJson:
         return value
+
+
+def _counted(calls: Iterable[Call], arguments: str) -> Counter[tuple[str, str]]:
+    """How often each call stands there, with its arguments unless those are ignored."""
+    ignored = arguments == "ignore"
+    return Counter((name, "" if ignored else canonical(given)) for name, given in calls)
 
 
 @dataclass(kw_only=True)
@@ -141,10 +151,15 @@ class TrajectoryMatchEvaluator(_Steps):
         if self.steps == "strict":
             fits = len(made) == len(wanted) and all(map(self._agree, made, wanted))
             return {"score": int(fits)}
-        matched = _matching(made, wanted, self._agree)
+        matched = self._matched(made, wanted)
         all_made = self.steps == "superset" or matched == len(made)
         all_wanted = self.steps == "subset" or matched == len(wanted)
         return {"score": int(all_made and all_wanted)}
+
+    def _matched(self, made: list[Call], wanted: list[Call]) -> int:
+        if self.by_tool or self.arguments in ("subset", "superset"):
+            return _matching(made, wanted, self._agree)
+        return (_counted(made, self.arguments) & _counted(wanted, self.arguments)).total()
 
     def _agree(self, made: Call, wanted: Call) -> bool:
         if made[0] != wanted[0]:
@@ -168,19 +183,16 @@ def _arguments_agree(made: Any, wanted: Any, rule: str) -> bool:
 
 
 def _matching(made: list[Call], wanted: list[Call], agree: Any) -> int:
-    """How many calls can be paired off at most (augmenting paths)."""
-    partner: dict[int, int] = {}
+    """How many calls can be paired off at most."""
+    if not made or not wanted:
+        return 0
+    if max(len(made), len(wanted)) > _MOST_CALLS:
+        raise ValueError(f"More than {_MOST_CALLS:,} calls are compared in their order only.")
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
 
-    def find(at: int, seen: set[int]) -> bool:
-        for other in range(len(wanted)):
-            if other not in seen and agree(made[at], wanted[other]):
-                seen.add(other)
-                if other not in partner or find(partner[other], seen):
-                    partner[other] = at
-                    return True
-        return False
-
-    return sum(find(at, set()) for at in range(len(made)))
+    agreeing = csr_array([[agree(one, other) for other in wanted] for one in made])
+    return int((maximum_bipartite_matching(agreeing) >= 0).sum())
 
 
 @evaluator("tool_call_f1", title="Tool calls, F1")
@@ -192,14 +204,15 @@ class ToolCallF1Evaluator(_Steps):
         Literal["exact", "ignore"], About("Whether calls must agree in their arguments.")
     ] = "exact"
 
+    def __post_init__(self) -> None:
+        if self.arguments not in ("exact", "ignore"):
+            raise ValueError("arguments must be exact or ignore.")
+
     def _evaluate_agent_trajectory(
         self, *, agent_trajectory: Any, reference: Any = None, **kwargs: Any
     ) -> Result:
-        made = Counter(map(self._key, calls_in(agent_trajectory)))
-        wanted = Counter(map(self._key, calls_in(reference)))
+        made = _counted(calls_in(agent_trajectory), self.arguments)
+        wanted = _counted(calls_in(reference), self.arguments)
         figures = agreement((made & wanted).total(), made.total(), wanted.total())
         repeated = sum(count - 1 for count in made.values())
         return {"score": figures["f1"], **figures, "repeated_calls": repeated}
-
-    def _key(self, call: Call) -> tuple[str, str]:
-        return call[0], "" if self.arguments == "ignore" else canonical(call[1])

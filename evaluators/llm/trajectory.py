@@ -39,6 +39,10 @@ class TrajectoryEvalChain(Judged, AgentTrajectoryEvaluator):
         "answer": "prediction",
     }
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _tools(self.agent_tools or ())
+
     def check_arguments(self, reference: object = None, input: object = None) -> None:
         """As for all; a reference is welcome here, only an empty one is worth a warning."""
         super().check_arguments(reference=None if reference else reference, input=input)
@@ -100,4 +104,7 @@ def _tools(tools: Iterable[Any]) -> str:
 
 
 def _told(tool: Any, name: str) -> Any:
-    return tool[name] if isinstance(tool, Mapping) else getattr(tool, name)
+    try:
+        return tool[name] if isinstance(tool, Mapping) else getattr(tool, name)
+    except (KeyError, AttributeError):
+        raise ValueError("agent_tools must be tools with name and description.") from None

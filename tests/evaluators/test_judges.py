@@ -133,6 +133,8 @@ def test_it_lists_tools_given_as_objects_or_mappings() -> None:
         SimpleNamespace(name="f", description="x"),
     ]
     judge = load_evaluator("trajectory", llm=Unasked(), agent_tools=tools)
+    with pytest.raises(ValueError, match="agent_tools must be tools with name and description"):
+        load_evaluator("trajectory", llm=Unasked(), agent_tools=[{"name": "search"}])
     text = judge.build_prompt(input="q", prediction="a", agent_trajectory=[])[1]["content"]
     assert "- search: the web\n- f: x" in text
 

@@ -41,6 +41,10 @@ TABLE: list[tuple[str, dict[str, Any], Any, Any, float]] = [
     ("numeric_match", {}, "−5", "-5", 1),
     ("numeric_match", {}, "1e3", "1000", 1),
     ("numeric_match", {}, 0.30000000000000004, 0.3, 1),
+    ("numeric_match", {}, "答案是42。", "42", 1),
+    ("numeric_match", {}, "It is 10km away.", "10", 1),
+    ("numeric_match", {}, "about $.50", "0.5", 1),
+    ("numeric_match", {"tolerance": "0.5"}, "3.4", "3", 1),
     ("length", {"at_least": 2, "at_most": 3}, "one two three", None, 1),
     ("length", {"at_most": 2}, "one two three", None, 0),
     ("length", {"unit": "characters", "at_least": 5}, "abc", None, 0),
@@ -113,6 +117,12 @@ NUMBERS = [
     ("$5.00, -7%", [5, -7]),
     ("１２", [12]),
     (True, []),
+    ("2024年1月5日", [2024, 1, 5]),
+    ("第3章 共42个", [3, 42]),
+    (".5, -.25 and 1.", [0.5, -0.25, 1]),
+    ("5kg, 20°C, 100MB, 5€, 1e5", [5, 20, 100, 5, 1e5]),
+    ("1st 2nd 3rd 20th, 0x1F, 3f2a, 1.2.3", [1.2]),
+    ("_7_ and x_1, wait...8", [7, 8]),
 ]
 
 
@@ -138,6 +148,15 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("trajectory_match", {"arguments": "some"}),
     ("trajectory_match", {"by_tool": {"x": "some"}}),
     ("json_equality", {"list_order": "some"}),
+    ("bleu", {"tokenize": "xx"}),
+    ("chrf", {"word_order": -1}),
+    ("math_match", {"time_limit": 0}),
+    ("length", {"at_least": 3, "at_most": 2}),
+    ("tool_call_f1", {"arguments": "some"}),
+    ("numeric_match", {"tolerance": "much"}),
+    ("retrieval", {"k": 2.5}),
+    ("retrieval", {"k": None}),
+    ("length", {"at_least": "x"}),
 ]
 
 
@@ -160,6 +179,13 @@ BAD_REFERENCES: list[tuple[str, Any]] = [
 def test_it_makes_a_row_error_of_a_bad_reference(name: str, reference: Any) -> None:
     [row] = load_evaluator(name).evaluate_batch([{"prediction": "[]", "reference": reference}])
     assert (row["score"], row["error_type"]) == (None, "ValueError")
+
+
+def test_it_says_which_side_of_a_retrieval_is_no_list() -> None:
+    rows = [{"prediction": "d7", "reference": ["d7"]}, {"prediction": ["d7"], "reference": "d7"}]
+    first, second = load_evaluator("retrieval").evaluate_batch(rows)
+    assert first["error"] == "The prediction must be a list of ids, or one as JSON."
+    assert second["error"] == "The reference must be a list of ids, or one as JSON."
 
 
 CALLS = [[{"tool": "search", "tool_input": {"q": "x", "n": 1}}, "out"], [{"tool": "add"}, "2"]]
@@ -191,6 +217,9 @@ STEPS: list[tuple[dict[str, Any], Any, Any, int]] = [
     ({"by_tool": {"search": "ignore"}}, OTHER, CALLS, 1),
     ({"by_tool": {"search": lambda made, wanted: made["q"] == wanted["q"]}}, OTHER, CALLS, 1),
     ({}, [], [], 1),
+    ({}, {"messages": MESSAGES}, CALLS, 1),
+    ({"steps": "unordered"}, CALLS * 1500, SWAPPED * 1500, 1),
+    ({"steps": "superset", "arguments": "ignore"}, CALLS * 1500, SWAPPED * 1500, 1),
 ]
 
 
@@ -203,6 +232,18 @@ def test_it_matches_steps(settings: dict[str, Any], made: Any, wanted: Any, scor
         match.aevaluate_agent_trajectory(agent_trajectory=made, reference=wanted)
     ) == {"score": score}
     assert match.evaluate_batch([{"agent_trajectory": made, "reference": wanted}]) == [result]
+
+
+def test_it_refuses_what_are_no_steps_and_more_than_it_can_pair_off() -> None:
+    match = load_evaluator("trajectory_match", steps="unordered", arguments="subset")
+    [no_list, too_many] = match.evaluate_batch(
+        [
+            {"agent_trajectory": {"tool": "search"}, "reference": []},
+            {"agent_trajectory": CALLS * 300, "reference": CALLS},
+        ]
+    )
+    assert no_list["error"] == "Steps must be a list of actions, or of chat messages."
+    assert "More than 500 calls" in too_many["error"]
 
 
 def test_it_pairs_calls_off_in_the_best_way() -> None:

@@ -74,8 +74,10 @@ def test_it_gives_shared_options_to_those_that_know_them() -> None:
     assert loaded[0].ignore_case
     assert loaded[1].ignore_case
     assert loaded[2].distance == "indel"
-    with pytest.raises(ValueError, match="ignorecase"):
+    with pytest.raises(ValueError, match="None of them has an option 'ignorecase'"):
         load_evaluators(["exact_match"], ignorecase=True)
+    with pytest.raises(ValueError, match="must be a list of names"):
+        load_evaluators("exact_match")
 
 
 def test_it_needs_a_judge_to_be_named() -> None:
