@@ -46,7 +46,11 @@ class JsonValidityEvaluator(StringEvaluator):
     ) -> Result:
         try:
             if isinstance(prediction, str):
-                read_json(prediction, controls=False, unique_keys=self.reject_duplicate_keys)
+                value = read_json(
+                    prediction, controls=False, unique_keys=self.reject_duplicate_keys
+                )
+                if may_be_deep(prediction):
+                    check_depth(value)
             elif prediction is None:
                 raise NotJson("There is no prediction.")
             else:
@@ -70,9 +74,10 @@ class JsonValidityEvaluator(StringEvaluator):
         for text in texts:
             try:
                 loads(text)
-                results.append({"score": 1})
+                sure = len(text) <= SHORT or not may_be_deep(text)
             except JSONDecodeError:
-                results.append(self._safe_row({"prediction": text}))
+                sure = False
+            results.append({"score": 1} if sure else self._safe_row({"prediction": text}))
         return results
 
 

@@ -67,7 +67,8 @@ class ExactMatchStringEvaluator(StringEvaluator):
             return Evaluator._evaluate_rows(self, rows)
         try:
             return _equalities(rows)
-        except (KeyError, _Missing):
+        except Exception:
+            # A row lacks a side, or its values refuse to be compared: each row by itself.
             return Evaluator._evaluate_rows(self, rows)
 
 

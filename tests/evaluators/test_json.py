@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evaluators import load_evaluator
-from evaluators.json_reading import NotJson, mended, read_json
+from evaluators.json_reading import NotJson, TooDeep, mended, read_json
 
 READINGS: list[tuple[str, Any]] = [
     ('{"a": 1}', {"a": 1}),
@@ -56,16 +56,22 @@ NAMES = ["json_validity", "json_equality", "json_edit_distance", "json_schema_va
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("prediction", [DEEP, "[" * 2000 + "]" * 2000, '{"a":' * 90_000])
+@pytest.mark.parametrize(
+    "prediction",
+    [DEEP, "[" * 2000 + "]" * 2000, '{"a":' * 90_000, "[" * 600 + "]" * 600],
+)
 def test_it_makes_a_row_error_of_json_that_is_too_deep(name: str, prediction: str) -> None:
     row = {"prediction": prediction, "reference": {} if "schema" in name else "[]"}
     if name == "json_validity":
         del row["reference"]
     start = time.process_time()
-    results = load_evaluator(name).evaluate_batch([row])
+    loaded = load_evaluator(name)
+    results = loaded.evaluate_batch([row])
     assert time.process_time() - start < 2
     assert results[0]["score"] is None
     assert results[0]["error_type"] == "TooDeep"
+    with pytest.raises(TooDeep):
+        loaded.evaluate_strings(**row)
 
 
 def test_it_compares_no_huge_json_by_edits() -> None:

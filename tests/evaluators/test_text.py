@@ -73,6 +73,23 @@ def test_it_refuses_values_that_are_no_texts_where_options_need_texts() -> None:
     assert match.evaluate_batch([{"prediction": 4, "reference": 4}])[0]["score"] is None
 
 
+def test_a_value_that_refuses_to_be_compared_spoils_its_own_row_only() -> None:
+    class Refusing:
+        def __eq__(self, other: object) -> bool:
+            raise ArithmeticError("not with me")
+
+        __hash__ = None  # type: ignore[assignment]
+
+    rows = [
+        {"prediction": "a", "reference": "a"},
+        {"prediction": Refusing(), "reference": "a"},
+        {"prediction": "a", "reference": "b"},
+    ]
+    results = load_evaluator("exact_match").evaluate_batch(rows)
+    assert [result["score"] for result in results] == [1, None, 0]
+    assert results[1]["error_type"] == "ArithmeticError"
+
+
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("normalised", [True, False])
 def test_it_gives_the_same_distances_in_a_batch_as_one_by_one(
