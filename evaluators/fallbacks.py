@@ -27,16 +27,23 @@ from evaluators.trajectory_base import AgentTrajectoryEvaluator
 
 _PASSED_ON = {
     one.__name__
-    for one in (RateLimited, ModelTimeout, ContextOverflow, ProviderError, UnreadableReply)
+    for one in (
+        ModelError,
+        RateLimited,
+        ModelTimeout,
+        ContextOverflow,
+        ProviderError,
+        UnreadableReply,
+    )
 }
 
 
 def with_fallbacks(choices: Sequence[Any]) -> Any:
     """The first of these models, or of these evaluators, that answers.
 
-    The next one is asked on a rate limit, a time-out, a prompt too long for the model and a
-    server that fails, evaluators also on a reply that cannot be read. Each evaluator uses its own
-    prompt. The result of evaluators has `answered_by`, the position of the one that answered.
+    The next one is asked on a rate limit, a time-out, a prompt too long for the model, a server
+    that fails and a reply that the evaluator cannot read. Each evaluator uses its own prompt. The
+    result has `answered_by`, the position of the one that answered.
     """
     evaluators = [isinstance(one, Evaluator) for one in choices]
     if not any(evaluators):
@@ -76,6 +83,9 @@ class _Fallback(Evaluator):
         """As the first choice says."""
         return self.choices[0].higher_is_better  # type: ignore[no-any-return]
 
+    def check_arguments(self, reference: object = None, input: object = None) -> None:
+        """Left to the choices: each looks at what it is asked."""
+
     def first(self, **row: Any) -> Result:
         """The result of the first choice that answers."""
         for position, choice in enumerate(self.choices[:-1]):
@@ -86,7 +96,7 @@ class _Fallback(Evaluator):
             else:
                 if result.get("error_type") not in _PASSED_ON:
                     return {**result, "answered_by": position}
-        return {**self.choices[-1].evaluate_row(row), "answered_by": len(self.choices) - 1}
+        return _answered(self.choices[-1].evaluate_row(row), len(self.choices) - 1)
 
     async def afirst(self, **row: Any) -> Result:
         """The async twin of `first`."""
@@ -98,8 +108,7 @@ class _Fallback(Evaluator):
             else:
                 if result.get("error_type") not in _PASSED_ON:
                     return {**result, "answered_by": position}
-        result = await self.choices[-1].aevaluate_row(row)
-        return {**result, "answered_by": len(self.choices) - 1}
+        return _answered(await self.choices[-1].aevaluate_row(row), len(self.choices) - 1)
 
     def _evaluate_rows(self, rows: Sequence[Row]) -> list[Result]:
         results: list[Result] = [{} for _ in rows]
@@ -108,15 +117,17 @@ class _Fallback(Evaluator):
             for at, result in zip(
                 waiting, choice.evaluate_batch([rows[at] for at in waiting]), strict=True
             ):
-                results[at] = {**result, "answered_by": position}
+                results[at] = _answered(result, position)
             waiting = [at for at in waiting if results[at].get("error_type") in _PASSED_ON]
-        for at in waiting:
-            del results[at]["answered_by"]
         return results
 
     async def aevaluate_batch(self, rows: Sequence[Row], concurrency: int = 8) -> list[Result]:
         """The async twin of `evaluate_batch`, with at most `concurrency` rows at a time."""
         return await self._gather(rows, concurrency)
+
+
+def _answered(result: Result, position: int) -> Result:
+    return result if "error_type" in result else {**result, "answered_by": position}
 
 
 def _pass_on(error: Exception) -> None:

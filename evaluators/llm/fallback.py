@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluators.errors import ModelError
 from evaluators.llm.adapters import as_model
-from evaluators.llm.models import Prompt, Reply, acomplete, complete
+from evaluators.llm.models import Prompt, Readable, Reply, acomplete, complete
 from evaluators.llm.retries import Retrying, may_be_answered_elsewhere
 
 
@@ -18,7 +18,12 @@ def with_retries(llm: Any, attempts: int = 4, first_wait: float = 1.0) -> Retryi
 
 
 class FallbackModel:
-    """The first of several models that answers; `Reply.answered_by` tells which."""
+    """The first of several models that answers; `Reply.answered_by` tells which.
+
+    Whoever asks may say which replies are `readable`: the next model is asked after others too.
+    """
+
+    falls_back = True
 
     def __init__(self, models: Sequence[Any]) -> None:
         if not models:
@@ -30,24 +35,40 @@ class FallbackModel:
         """Whether one of them keeps to a JSON schema."""
         return any(getattr(model, "structured", False) for model in self.models)
 
-    def complete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
-        """The reply to a prompt; the last error if nobody answers."""
+    def complete(
+        self,
+        prompt: Prompt,
+        schema: Mapping[str, Any] | None = None,
+        readable: Readable | None = None,
+    ) -> Reply:
+        """The reply to a prompt; the last reply or error if no other will do."""
         last = len(self.models) - 1
         for position, model in enumerate(self.models):
             try:
-                return replace(complete(model, prompt, schema), answered_by=position)
+                reply = complete(model, prompt, schema, readable)
             except ModelError as error:
                 if position == last or not may_be_answered_elsewhere(error):
                     raise
+            else:
+                if position == last or readable is None or readable(reply):
+                    return replace(reply, answered_by=position)
         raise AssertionError("The last model answers or raises.")
 
-    async def acomplete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
+    async def acomplete(
+        self,
+        prompt: Prompt,
+        schema: Mapping[str, Any] | None = None,
+        readable: Readable | None = None,
+    ) -> Reply:
         """The async twin of `complete`."""
         last = len(self.models) - 1
         for position, model in enumerate(self.models):
             try:
-                return replace(await acomplete(model, prompt, schema), answered_by=position)
+                reply = await acomplete(model, prompt, schema, readable)
             except ModelError as error:
                 if position == last or not may_be_answered_elsewhere(error):
                     raise
+            else:
+                if position == last or readable is None or readable(reply):
+                    return replace(reply, answered_by=position)
         raise AssertionError("The last model answers or raises.")

@@ -87,6 +87,13 @@ class Judged(Evaluator):
                 raise
             return unread_result(error)
 
+    def _is_readable(self, reply: Reply) -> bool:
+        try:
+            self.read_reply(reply.text, reply.finish_reason)
+        except UnreadableReply:
+            return False
+        return True
+
     def reply_schema(self) -> dict[str, Any]:
         """The JSON schema of a reply, for models that keep to one (`structured`)."""
         return self.scale().schema()
@@ -98,12 +105,16 @@ class Judged(Evaluator):
     def ask(self, **arguments: Any) -> Result:
         """Build the prompt, ask the model, read the reply."""
         prompt = self.build_prompt(**arguments)
-        return self._told(complete(self.model, prompt, self.reply_schema()), arguments)
+        return self._told(
+            complete(self.model, prompt, self.reply_schema(), self._is_readable), arguments
+        )
 
     async def aask(self, **arguments: Any) -> Result:
         """The async twin of `ask`."""
         prompt = self.build_prompt(**arguments)
-        return self._told(await acomplete(self.model, prompt, self.reply_schema()), arguments)
+        return self._told(
+            await acomplete(self.model, prompt, self.reply_schema(), self._is_readable), arguments
+        )
 
     def _told(self, reply: Reply, arguments: Mapping[str, Any]) -> Result:
         result = self.result_of(reply)

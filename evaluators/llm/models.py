@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict, runtime_checkable
 
@@ -45,6 +45,9 @@ class Reply:
     answered_by: int | None = None
 
 
+Readable = Callable[[Reply], bool]
+
+
 @runtime_checkable
 class Model(Protocol):
     """A provider; its methods raise the `ModelError` family only."""
@@ -56,19 +59,38 @@ class Model(Protocol):
         """The async twin of `complete`."""
 
 
-def complete(model: Model, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
-    """A model's reply, asked for in the shape of a JSON schema if it keeps to one."""
-    return model.complete(prompt, **_shape(model, schema))
+def complete(
+    model: Model,
+    prompt: Prompt,
+    schema: Mapping[str, Any] | None = None,
+    readable: Readable | None = None,
+) -> Reply:
+    """A model's reply, asked for in the shape of a JSON schema if it keeps to one.
+
+    A model that has others to fall back on asks them too until a reply is `readable`.
+    """
+    return model.complete(prompt, **_wishes(model, schema, readable))
 
 
-async def acomplete(model: Model, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
+async def acomplete(
+    model: Model,
+    prompt: Prompt,
+    schema: Mapping[str, Any] | None = None,
+    readable: Readable | None = None,
+) -> Reply:
     """The async twin of `complete`."""
-    return await model.acomplete(prompt, **_shape(model, schema))
+    return await model.acomplete(prompt, **_wishes(model, schema, readable))
 
 
-def _shape(model: Model, schema: Mapping[str, Any] | None) -> dict[str, Any]:
+def _wishes(
+    model: Model, schema: Mapping[str, Any] | None, readable: Readable | None
+) -> dict[str, Any]:
     structured = schema is not None and getattr(model, "structured", False)
-    return {"schema": schema} if structured else {}
+    falls_back = readable is not None and getattr(model, "falls_back", False)
+    return {
+        **({"schema": schema} if structured else {}),
+        **({"readable": readable} if falls_back else {}),
+    }
 
 
 def as_messages(prompt: Prompt) -> list[Message]:

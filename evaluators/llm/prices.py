@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluators.llm.adapters import as_model
-from evaluators.llm.models import Model, Prompt, Reply, acomplete, complete
+from evaluators.llm.models import Model, Prompt, Readable, Reply, acomplete, complete
 
 Price = Callable[[Reply], float | None]
 
@@ -52,13 +52,28 @@ class Priced:
         """As the model says."""
         return bool(getattr(self.model, "structured", False))
 
-    def complete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
-        """The reply to a prompt, with its cost."""
-        return self._priced(complete(self.model, prompt, schema))
+    @property
+    def falls_back(self) -> bool:
+        """As the model says."""
+        return bool(getattr(self.model, "falls_back", False))
 
-    async def acomplete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
+    def complete(
+        self,
+        prompt: Prompt,
+        schema: Mapping[str, Any] | None = None,
+        readable: Readable | None = None,
+    ) -> Reply:
+        """The reply to a prompt, with its cost."""
+        return self._priced(complete(self.model, prompt, schema, readable))
+
+    async def acomplete(
+        self,
+        prompt: Prompt,
+        schema: Mapping[str, Any] | None = None,
+        readable: Readable | None = None,
+    ) -> Reply:
         """The async twin of `complete`."""
-        return self._priced(await acomplete(self.model, prompt, schema))
+        return self._priced(await acomplete(self.model, prompt, schema, readable))
 
     def _priced(self, reply: Reply) -> Reply:
         return reply if reply.cost is not None else replace(reply, cost=self.price(reply))

@@ -16,7 +16,7 @@ from evaluators.errors import (
     ProviderError,
     RateLimited,
 )
-from evaluators.llm.models import Model, Prompt, Reply, acomplete, complete
+from evaluators.llm.models import Model, Prompt, Readable, Reply, acomplete, complete
 
 
 def may_pass(error: Exception) -> bool:
@@ -49,20 +49,35 @@ class Retrying:
         """As the model says."""
         return bool(getattr(self.model, "structured", False))
 
-    def complete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
+    @property
+    def falls_back(self) -> bool:
+        """As the model says."""
+        return bool(getattr(self.model, "falls_back", False))
+
+    def complete(
+        self,
+        prompt: Prompt,
+        schema: Mapping[str, Any] | None = None,
+        readable: Readable | None = None,
+    ) -> Reply:
         """The reply to a prompt."""
         for attempt in range(1, self.attempts + 1):
             try:
-                return complete(self.model, prompt, schema)
+                return complete(self.model, prompt, schema, readable)
             except ModelError as error:
                 time.sleep(self._wait(error, attempt))
         raise AssertionError("The last attempt returns or raises.")
 
-    async def acomplete(self, prompt: Prompt, schema: Mapping[str, Any] | None = None) -> Reply:
+    async def acomplete(
+        self,
+        prompt: Prompt,
+        schema: Mapping[str, Any] | None = None,
+        readable: Readable | None = None,
+    ) -> Reply:
         """The async twin of `complete`."""
         for attempt in range(1, self.attempts + 1):
             try:
-                return await acomplete(self.model, prompt, schema)
+                return await acomplete(self.model, prompt, schema, readable)
             except ModelError as error:
                 await asyncio.sleep(self._wait(error, attempt))
         raise AssertionError("The last attempt returns or raises.")

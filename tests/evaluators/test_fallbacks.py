@@ -21,6 +21,7 @@ from evaluators import (
     as_model,
     load_evaluator,
     with_fallbacks,
+    with_prices,
     with_retries,
 )
 from evaluators.llm.providers import provider
@@ -239,6 +240,40 @@ def test_it_gives_the_last_error_if_nobody_answers() -> None:
     [row] = chain.evaluate_batch([ROW])
     assert (row["score"], row["error_type"]) == (None, "UnreadableReply")
     assert "answered_by" not in row
+
+
+@pytest.mark.parametrize("wrap", [lambda llm: llm, with_retries, with_prices])
+@pytest.mark.parametrize("first", ["Hard to say.", "", "I'm sorry, I can't."])
+def test_the_next_model_is_asked_after_a_reply_that_cannot_be_read(first: str, wrap: Any) -> None:
+    asked: list[str] = []
+
+    def second(prompt: str) -> str:
+        asked.append(prompt)
+        return "[[B]]" if "prediction_b" in prompt else "N"
+
+    llm = wrap(with_fallbacks([lambda prompt: first, second, lambda prompt: "[[A]] Y"]))
+    for name, row, value in (
+        ("pairwise_string", ROW, "B"),
+        ("criteria", {"input": "q", "prediction": "a"}, "N"),
+    ):
+        judge = load_evaluator(name, llm=llm)
+        result = judge.evaluate_row(row)
+        assert (result["value"], result["answered_by"]) == (value, 1)
+        assert judge.evaluate_batch([row]) == [result]
+        assert asyncio.run(judge.aevaluate_row(row)) == result
+    assert len(asked) == 6
+
+
+def test_nobody_is_said_to_have_answered_with_a_forgiven_reply_or_an_error() -> None:
+    chain = with_fallbacks([load_evaluator("criteria", llm=lambda prompt: "Hm.")] * 2)
+    row = {"input": "q", "prediction": "a"}
+    result = chain.evaluate_strings(**row)
+    assert result["score"] is None
+    assert "answered_by" not in result
+    assert chain.evaluate_batch([row, {"prediction": "a"}]) == [
+        result,
+        chain._safe_row({"prediction": "a"}),
+    ]
 
 
 def test_it_refuses_to_mix() -> None:
