@@ -8,7 +8,6 @@ Prints milliseconds (median of nine, over HTTP, one reader) and the ratio to the
 
 from __future__ import annotations
 
-import re
 import statistics
 import sys
 import time
@@ -18,10 +17,9 @@ from typing import Any
 
 import requests
 
-from benchmarks.serving import Server, serving
+from benchmarks.serving import serving, signed_in
 
 TIMES = 9
-PASSWORD = "benchmark-only"
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ QUESTIONS = (
 
 def main(sizes: Sequence[int]) -> None:
     with serving() as server:
-        session, workspace = _signed_in(server)
+        session, workspace = signed_in(server)
         address = f"http://127.0.0.1:{server.port}"
         empty = _time(session, f"{address}/leaderboards")
         print(f"an empty page: {empty:.0f} ms")
@@ -67,27 +65,13 @@ def main(sizes: Sequence[int]) -> None:
             )
 
 
-def _signed_in(server: Server) -> tuple[requests.Session, Any]:
-    from tiebreak.accounts.models import User, Workspace
-
-    user = User.objects.get(username="bench")
-    user.set_password(PASSWORD)
-    user.save()
-    session = requests.Session()
-    first = session.get(f"http://127.0.0.1:{server.port}/", timeout=60)
-    (token,) = set(re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', first.text))
-    answer = session.post(
-        first.url,
-        data={"csrfmiddlewaretoken": token, "username": "bench", "password": PASSWORD},
-        headers={"Referer": first.url},
-        timeout=60,
-    )
-    answer.raise_for_status()
-    return session, Workspace.objects.get(memberships__user=user)
-
-
 def _column(session: requests.Session, address: str, workspace: Any, size: int) -> list[float]:
     """Make a workspace's share of this size, and time every page of it."""
+    return [_time(session, address + path) for path in paths_of(workspace, size)]
+
+
+def paths_of(workspace: Any, size: int) -> list[str]:
+    """Where the questions of a size lead, once its rows are made up."""
     from experiments.models import Judgment
     from experiments.services.reports import add_up
     from experiments.services.seeding import seed
@@ -104,7 +88,7 @@ def _column(session: requests.Session, address: str, workspace: Any, size: int) 
         "dataset": made.dataset.uid,
         "last": f"{place.position}-{place.pk}",
     }
-    return [_time(session, address + one.path.format(**names)) for one in QUESTIONS]
+    return [one.path.format(**names) for one in QUESTIONS]
 
 
 def _time(session: requests.Session, address: str) -> float:

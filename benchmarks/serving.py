@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,9 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import requests
 
 from tests.engine.processes import ROOT, eventually, free_port
 
+PASSWORD = "benchmark-only"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -34,6 +39,13 @@ class Server:
             elif command.startswith("postgres:") or "/postgres" in command:
                 used["postgres"] += _seconds(pid)
         return used
+
+    def memory(self) -> dict[str, int]:
+        """Megabytes of each part, what processes share counted once (PSS)."""
+        used = {"web": 0, "worker": 0, "postgres": 0, "broker": 0, "supervisor": 0}
+        for pid, command in _family(self.process.pid):
+            used[_part_of(command)] += _share(pid)
+        return {part: kilobytes // 1024 for part, kilobytes in used.items()}
 
 
 @contextmanager
@@ -58,6 +70,26 @@ def serving(web_processes: int = 2) -> Iterator[Server]:
         server.process.terminate()
         server.process.wait(60)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def signed_in(server: Server) -> tuple[requests.Session, Any]:
+    """A browser's session of the server's user, and the user's workspace."""
+    from tiebreak.accounts.models import User, Workspace
+
+    user = User.objects.get(username="bench")
+    user.set_password(PASSWORD)
+    user.save()
+    session = requests.Session()
+    first = session.get(f"http://127.0.0.1:{server.port}/", timeout=60)
+    (token,) = set(re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', first.text))
+    answer = session.post(
+        first.url,
+        data={"csrfmiddlewaretoken": token, "username": "bench", "password": PASSWORD},
+        headers={"Referer": first.url},
+        timeout=60,
+    )
+    answer.raise_for_status()
+    return session, Workspace.objects.get(memberships__user=user)
 
 
 def _is_ready(server: Server, log: Path) -> bool:
@@ -104,3 +136,21 @@ def _seconds(pid: int) -> float:
     """Its own time and that of children that have ended."""
     fields = _stat(pid)
     return sum(map(int, fields[11:15])) / TICKS if fields else 0.0
+
+
+def _part_of(command: str) -> str:
+    if command.startswith("postgres:") or "/postgres" in command:
+        return "postgres"
+    for word, part in (("granian", "web"), ("celery", "worker"), ("valkey", "broker")):
+        if word in command:
+            return part
+    return "supervisor"
+
+
+def _share(pid: int) -> int:
+    """Kilobytes in memory, what is shared with others divided among them."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
