@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from evaluators.statistics import OPS
@@ -87,7 +89,25 @@ def board_of(
 
 
 def rated(found: Games, model: Model) -> Board:
-    """The board of these games; their order makes no difference."""
+    """The board of these games; their order makes no difference.
+
+    Drawing the intervals is most of the work, and the same games give the same ones: the boards
+    that were asked for last are remembered.
+    """
+    return _rated(_Remembered(sha256(repr(found).encode()).digest(), found), model)
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """Games that are told apart by a digest of all they say."""
+
+    digest: bytes
+    games: Games = field(compare=False)
+
+
+@lru_cache(maxsize=16)
+def _rated(remembered: _Remembered, model: Model) -> Board:
+    found = remembered.games
     rating = rating_intervals(
         rows=found.rows, row_counts=found.row_counts, model=model, resamples=resamples_of(found)
     )
