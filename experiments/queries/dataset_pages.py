@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 
@@ -107,10 +108,15 @@ def _example_row(revision: ExampleRevision) -> ExampleRow:
 
 def splits_of(dataset: Dataset) -> list[str]:
     """The names of the splits that the standing examples are in."""
-    rows = ExampleRevision.objects.filter(dataset=dataset, valid_to=None)
-    return sorted(
-        {split for splits in rows.values_list("splits", flat=True).distinct() for split in splits}
-    )
+    return list(_splits_at(dataset.pk, dataset.modified_at))
+
+
+@lru_cache(maxsize=1024)
+def _splits_at(dataset_id: int, modified_at: datetime) -> tuple[str, ...]:
+    """Looks at every standing example; every change of them makes a later moment."""
+    rows = ExampleRevision.objects.filter(dataset=dataset_id, valid_to=None)
+    found = rows.values_list("splits", flat=True).distinct()
+    return tuple(sorted({split for splits in found for split in splits}))
 
 
 def version_page(
