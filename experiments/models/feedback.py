@@ -42,6 +42,11 @@ class Feedback(WorkspaceRow):
             ),
             models.Index(fields=["experiment", "key"], name="feedback_of_experiment"),
             models.Index(
+                fields=["experiment", "key"],
+                condition=models.Q(run_uid__isnull=True),
+                name="feedback_of_whole_experiment",
+            ),
+            models.Index(
                 fields=["workspace", "comparison_uid", "group_uid"],
                 condition=models.Q(comparison_uid__isnull=False),
                 name="feedback_of_comparison",
