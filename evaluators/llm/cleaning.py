@@ -11,7 +11,9 @@ from dataclasses import dataclass
 _THOUGHT = re.compile(
     r"<(think|thinking)>.*?(?:</\1>|\Z)|\A(?:(?!<think(?:ing)?>).)*</think(?:ing)?>", re.S | re.I
 )
-_BOXED = re.compile(r"\\boxed\s*\{\s*(?:\\text\s*\{([^{}]*)\}|([^{}]*))\s*\}")
+_BOXED = re.compile(r"\\(?:boxed|text\w{0,6}|math\w{1,6})\s{0,8}\{([^{}]*)\}")
+# A box around bold letters of a text.
+_DEEPEST_BOX = 3
 _ESCAPED = re.compile(r"\\([\[\]()*_])")
 
 
@@ -38,7 +40,8 @@ def clean(reply: str) -> Clean:
     """A reply in NFKC, without thoughts, `\\boxed{}` and backslashes before brackets."""
     plain = _compatible(reply)
     plain = plain.replace(_THOUGHT, lambda match: 0)
-    plain = plain.replace(_BOXED, lambda match: 1 if match[1] is not None else 2)
+    for _ in range(_DEEPEST_BOX):
+        plain = plain.replace(_BOXED, lambda match: 1)
     return plain.replace(_ESCAPED, lambda match: 1)
 
 

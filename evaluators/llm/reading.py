@@ -98,7 +98,8 @@ def before_verdict(reply: str, found: Found) -> str:
 def _bare_end(text: str) -> str:
     while True:
         shorter = text.rstrip(" \t\r\n\v\f*_`[({<#\"'$-").rstrip()
-        shorter = shorter.removesuffix("\\boxed").removesuffix("\\text")
+        before, _, word = shorter.rpartition("\\")
+        shorter = before if re.fullmatch(r"boxed|text\w{0,6}|math\w{1,6}", word) else shorter
         if shorter == text:
             return text
         text = shorter
@@ -193,7 +194,7 @@ def _is_one_of_several(rest: str, scale: Scale) -> bool:
 def _is_article(word: str, rest: str) -> bool:
     """Whether an `A` begins a phrase ("a good answer") rather than being a verdict."""
     return word.casefold() == "a" and bool(
-        re.match(r"\s+(?!is\b|wins\b|because\b|since\b)\w", rest)
+        re.match(r"[^\S\n]+(?!is\b|wins\b|because\b|since\b)\w", rest)
     )
 
 

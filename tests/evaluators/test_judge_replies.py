@@ -38,6 +38,13 @@ def test_it_takes_the_reasoning_out_of_a_json_reply() -> None:
     assert load_evaluator("criteria", llm=Unasked()).read_reply(reply)["reasoning"] == "Too long."
 
 
+def test_it_takes_the_box_around_a_verdict_out_of_the_reasoning() -> None:
+    result = load_evaluator("criteria", llm=Unasked()).read_reply(
+        "Short.\n\n$\\boxed{\\textbf{Y}}$"
+    )
+    assert result["reasoning"] == "Short."
+
+
 HOSTILE = [
     "[",
     " ",
@@ -48,6 +55,10 @@ HOSTILE = [
     "y ",
     "<think>",
     "\\boxed{",
+    "\\textbf{\\boxed{",
+    "verdict (",
+    "<verdict>",
+    "A: ",
     "not ",
     "A",
     "7/",
