@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPException
 from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 from uuid import UUID, uuid4
 
@@ -50,7 +52,7 @@ def parser() -> Parser:
     made.add_argument("--order", choices=("both", "random", "off"), default="both")
     made.add_argument("--max-concurrency", type=int, default=8, metavar="N")
     made.add_argument("--name", help="of the comparison; else the names of the two")
-    made.add_argument("--timeout", type=float, default=3600, metavar="SECONDS")
+    made.add_argument("--timeout", type=seconds, default=3600, metavar="SECONDS")
     made.add_argument("--json", action="store_true", help="print the API's answer")
     made.add_argument(
         "--endpoint", default=os.environ.get("TIEBREAK_ENDPOINT"), help="or TIEBREAK_ENDPOINT"
@@ -59,14 +61,25 @@ def parser() -> Parser:
     return made
 
 
+def seconds(text: str) -> float:
+    """A time to wait: 0 or more."""
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise ValueError
+    return value
+
+
 class Server:
     """The API, with patience for a server that is away for a moment."""
 
     def __init__(self, endpoint: str, key: str) -> None:
-        base = endpoint.rstrip("/").removesuffix("/v1").removesuffix("/api")
-        if not base.startswith(("http://", "https://")):
-            raise GateError(f"The endpoint must begin with http:// or https://, not {base!r}.")
-        self.site, self.base, self.key = base, f"{base}/api/v1", key
+        base = endpoint.strip().rstrip("/").removesuffix("/v1").removesuffix("/api")
+        if not _is_address(base):
+            raise GateError(f"The endpoint must be an http:// or https:// address, not {base!r}.")
+        # Secrets of a CI often end with a line break.
+        self.site, self.base, self.key = base, f"{base}/api/v1", key.strip()
+        if not (self.key.isascii() and self.key.isprintable()):
+            raise GateError("The key holds characters that no key has.")
 
     def get(self, path: str, **query: str) -> Any:
         return self._ask("GET", f"{path}?{urlencode(query)}" if query else path, None)
@@ -78,13 +91,15 @@ class Server:
         for attempt in range(TRIES):
             try:
                 return self._once(method, path, body)
-            except (URLError, TimeoutError, ConnectionError) as error:
+            except (URLError, TimeoutError, ConnectionError, HTTPException) as error:
                 # A refusal with a reason is final; an absent server may come back.
                 if isinstance(error, HTTPError) and error.code not in (429, 502, 503, 504):
                     raise GateError(_said(error)) from error
                 if attempt == TRIES - 1:
                     raise GateError(f"{self.site} does not answer: {error}") from error
                 time.sleep(min(10, 0.5 * 2**attempt))
+            except ValueError as error:
+                raise GateError(f"{self.site} does not answer like Tiebreak: no JSON.") from error
         raise AssertionError("unreachable")
 
     def _once(self, method: str, path: str, body: bytes | None) -> Any:
@@ -92,6 +107,14 @@ class Server:
         request = Request(self.base + path, body, headers, method=method)  # noqa: S310
         with urlopen(request, timeout=60) as answer:  # noqa: S310
             return json.load(answer)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _said(error: HTTPError) -> str:
@@ -107,17 +130,25 @@ def run(words: Sequence[str]) -> int:
     """The command; returns its exit code."""
     options = parser().parse_args(words)
     try:
-        if not options.endpoint or not options.key:
-            raise GateError("Say where and as whom: --endpoint and --key, or their variables.")
-        server = Server(options.endpoint, options.key)
-        found = follow(server, launch(server, options), options.timeout, _progress(sys.stderr))
+        return compare(options)
     except GateError as error:
-        print(f"tiebreak compare: {error}", file=sys.stderr)
-        return FAILED
+        reason = str(error)
     except KeyboardInterrupt:
-        print("tiebreak compare: stopped following; judging goes on.", file=sys.stderr)
-        return FAILED
-    print(json.dumps(found, indent=2) if options.json else as_text(found, server.site))
+        reason = "stopped following; judging goes on."
+    except Exception as error:
+        # Left alone, Python would end with 1, and a gate would read "worse".
+        reason = f"something unforeseen: {error!r}"
+    print(f"tiebreak compare: {reason}", file=sys.stderr)
+    return FAILED
+
+
+def compare(options: argparse.Namespace) -> int:
+    """Launch, follow, print; the verdict's exit code."""
+    if not options.endpoint or not options.key:
+        raise GateError("Say where and as whom: --endpoint and --key, or their variables.")
+    server = Server(options.endpoint, options.key)
+    found = follow(server, launch(server, options), options.timeout, _progress(sys.stderr))
+    print(json.dumps(found, indent=2) if options.json else as_text(found, server.site), flush=True)
     return exit_code(found)
 
 

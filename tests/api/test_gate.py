@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from html import unescape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 from django.test import Client as Browser
@@ -108,3 +111,82 @@ def test_it_stops_following_in_time(
     assert cli_compare.run([*words, *where]) == 3
     assert "judging goes on" in capsys.readouterr().err
     assert Job.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "says"),
+    [
+        ("--key", "tb_\nsplit", "characters that no key has"),
+        ("--key", "ключ", "characters that no key has"),
+        ("--endpoint", "http://[bad", "must be an http"),
+        ("--endpoint", "http://host:port", "must be an http"),
+        ("--endpoint", "ftp://127.0.0.1", "must be an http"),
+        ("--timeout", "nan", "--timeout"),
+        ("--timeout", "-1", "--timeout"),
+        ("--timeout", "inf", "--timeout"),
+    ],
+)
+def test_what_python_would_stumble_over_is_a_failure_and_not_worse(
+    option: str, value: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", "a", "b", "--dataset", "d", "--evaluator", "e"]
+    where = {"--endpoint": "http://127.0.0.1:9", "--key": "tb_key"} | {option: value}
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*words, *(f"{name}={one}" for name, one in where.items())])
+    assert ended.value.code == 3
+    assert says in capsys.readouterr().err
+
+
+class Strange(BaseHTTPRequestHandler):
+    """A server that is no Tiebreak: a page of a proxy, JSON of another shape, half an answer."""
+
+    def do_GET(self) -> None:
+        answers = {"page": b"<html>sign in</html>", "shape": b'[["a"]]', "half": b"[]"}
+        body = answers[self.path.split("/")[1]]
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body) + 9 * self.path.startswith("/half")))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@pytest.fixture
+def strange() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Strange) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [("page", "no JSON"), ("shape", "unforeseen"), ("half", "does not answer: Incomplete")],
+)
+def test_a_server_that_answers_otherwise_is_a_failure_and_not_worse(
+    strange: str, answer: str, says: str,
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(cli_compare.time, "sleep", lambda _: None)
+    words = ["a", "b", "--dataset", "d", "--evaluator", "e", "--key", "tb_key"]
+    assert cli_compare.run([*words, "--endpoint", f"{strange}/{answer}"]) == 3
+    assert says in capsys.readouterr().err
+
+
+def test_a_key_may_end_with_a_line_break(
+    live_server: LiveServer, dataset: Dataset, api_key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert gate(live_server, f"{api_key}\n", "good", "nobody") == 3
+    assert "There is no experiment" in capsys.readouterr().err
+
+
+def test_a_reader_that_went_away_is_a_failure_and_not_worse(
+    worker: Worker, live_server: LiveServer, dataset: Dataset, api_key: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    def gone(*_: object) -> int:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(sys.stdout, "write", gone)
+    assert gate(live_server, api_key, "good", "bad") == 3
