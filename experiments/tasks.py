@@ -13,7 +13,7 @@ from celery.signals import worker_ready, worker_shutting_down
 from django.db import InterfaceError, OperationalError, connection, transaction
 
 from experiments.errors import ConflictError
-from experiments.models import ComparisonEvaluator, Job, Lane, Upload
+from experiments.models import ComparisonEvaluator, Job, Judgment, Lane, Upload
 from experiments.queries.experiment_pages import ExperimentRow
 from experiments.services import jobs, lanes, reports, summaries, sweeping
 from experiments.services.budgets import Budget
@@ -46,6 +46,11 @@ def steer(job: Job | None, step: str) -> None:
         raise ConflictError("A script judges this comparison; it cannot be steered from here.")
     start_lanes(jobs.steer(job, step))
     start_if_queued(job)
+
+
+def rejudge_row(judgment: Judgment) -> None:
+    """Judge one row again, and send the messages that it takes."""
+    start_lanes(jobs.rejudge_row(judgment))
 
 
 def set_budget(job: Job | None, budget: Budget) -> None:

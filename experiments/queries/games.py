@@ -17,9 +17,14 @@ class GameDetail:
     reply: str
 
 
-def games_of(judgment: Judgment) -> list[GameDetail]:
-    """The games of a judgment, the latest round first."""
-    letters = {uid: chr(65 + place) for place, uid in enumerate(judgment.pair.run_uids) if uid}
+def games_of(judgment: Judgment, *, swap: bool = False) -> list[GameDetail]:
+    """The games of a judgment, the latest round first; with `swap` A and B change places."""
+    names = "BA" if swap else "AB"
+    letters = {
+        uid: names[place] if place < 2 else chr(65 + place)
+        for place, uid in enumerate(judgment.pair.run_uids)
+        if uid
+    }
     rows = judgment.games.select_related("reply", "author").order_by("-round", "number")
     return [_detail(game, letters) for game in rows]
 

@@ -22,12 +22,13 @@ def verdict_of(
     rule: Rule | None = None,
     repeated: bool | None = None,
     rows: tuple[int, int, int] | None = None,
+    swap: bool = False,
 ) -> Verdict:
     """Who won by this evaluator, and how sure that is; repeated examples count once each.
 
     `repeated` says whether there are any, where the caller knows already; `rows` are rows won by
     A, by B, and even, where they are counted by another rule. Where judging stopped because the
-    verdict was certain, it is the one of that moment.
+    verdict was certain, it is the one of that moment. With `swap` the sides change their letters.
     """
     race = race_of(evaluator)
     if race is not None and race.is_halted:
@@ -39,6 +40,8 @@ def verdict_of(
     elif comparison.pk in repeated_in([comparison.pk]) if repeated is None else repeated:
         counts = counts_by_example(evaluator, counts)
     names = [side.name for side in comparison.sides.all()]
+    if swap:
+        counts, names = replace(counts, a=counts.b, b=counts.a), [names[1], names[0]]
     return verdict(
         Counts(
             wins_a=counts.a,

@@ -29,6 +29,7 @@ from experiments.services.planning import (
     plan_evaluation,
     requeue,
     requeue_failed_runs,
+    requeue_one,
     take_in_what_came,
 )
 from experiments.services.stopping import JUDGED, go_on, halted
@@ -125,6 +126,20 @@ def steer(job: Job, step: str) -> list[Lane]:
             take_in_what_came(comparison, job, goes_on=was_paused)
         elif step in ("retry", "rejudge") and job.planned:
             _requeue(job, comparison, step)
+        return _go(job)
+
+
+def rejudge_row(judgment: Judgment) -> list[Lane]:
+    """Ask once more about one row; its earlier games stay, the verdict is that of the new ones."""
+    comparison = judgment.comparison
+    if comparison.job is None:
+        raise ConflictError("A script judges this comparison; it cannot be asked from here.")
+    if judgment.outcome in (Outcome.MISSING, Outcome.PENDING):
+        raise ConflictError("Only a row that was judged can be judged again.")
+    with transaction.atomic():
+        job = move(comparison.job, "rejudge")
+        go_on(comparison)
+        requeue_one(judgment, job)
         return _go(job)
 
 

@@ -10,6 +10,7 @@ from experiments.models import (
     Example,
     ExampleRevision,
     Job,
+    Judgment,
     Outcome,
     QueueItem,
     Run,
@@ -138,6 +139,7 @@ ON CONFLICT (job_id, evaluator_id, target) DO NOTHING
 WAITING = QUEUE.format(which="judgment.outcome = 'pending' AND judgment.id <> ALL(%(left)s)")
 UNSETTLED = QUEUE.format(which="judgment.outcome IN ('pending', 'failed')")
 ORDER_CHANGED = QUEUE.format(which="judgment.order_changed")
+ONE = QUEUE.format(which="judgment.id = %(judgment)s")
 
 RUNS = """
 INSERT INTO experiments_queueitem (job_id, evaluator_id, target, rank, attempts, not_before)
@@ -217,6 +219,14 @@ def requeue(comparison: Comparison, job: Job, *, only_order_changed: bool) -> No
         cursor.execute(
             ORDER_CHANGED if only_order_changed else UNSETTLED,
             {"job": job.pk, "comparison": comparison.pk},
+        )
+
+
+def requeue_one(judgment: Judgment, job: Job) -> None:
+    """Queue one row again, whatever its verdict."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            ONE, {"job": job.pk, "comparison": judgment.comparison_id, "judgment": judgment.pk}
         )
 
 

@@ -11,10 +11,26 @@ from django.utils.safestring import SafeString, mark_safe
 
 from experiments.queries.comparison_table import Row, Side
 from experiments.rawjson import NotJsonError, dumps_pretty, loads_exact
+from tiebreak.conversations import Message, conversation_in
 from tiebreak.rendering import Piece, differences, markdown_html
 from tiebreak.templatetags.tiebreak import CLAMP_CHARACTERS, clamp, visible
 
 register = template.Library()
+
+# Ways to show an output in which nothing can be marked.
+UNMARKED = ("markdown", "chat")
+MOST_MESSAGES = 6
+
+
+@register.simple_tag
+def example_text(text: str | None, view: str, *, whole: bool = False) -> SafeString:
+    """An example's input or reference: a conversation where that is asked for, else its text."""
+    chat = conversation_in(text) if view == "chat" else None
+    if chat:
+        return _chat(chat, whole=whole)
+    if whole:
+        return format_html('<div class="text" dir="auto">{}</div>', visible(text))
+    return clamp(text)
 
 
 @register.simple_tag
@@ -32,14 +48,17 @@ def whole_output(row: Row, letter: str, view: str, diff: bool) -> SafeString:
 def _output(row: Row, letter: str, view: str, diff: bool, *, whole: bool) -> SafeString:
     ours, theirs = (row.a, row.b) if letter == "a" else (row.b, row.a)
     other = shown_as(theirs, view)
-    if diff and view != "markdown" and other is not None:
+    if diff and view not in UNMARKED and other is not None:
         return marked_text(shown_as(ours, view) or "", other, second=letter == "b", whole=whole)
     return plain_output(ours, view, whole=whole)
 
 
 def plain_output(side: Side, view: str, *, whole: bool) -> SafeString:
-    """An output as text, Markdown or JSON, all of it or a few lines."""
+    """An output as text, Markdown, JSON or a conversation, all of it or a few lines."""
     text = shown_as(side, view)
+    chat = conversation_in(side.raw or side.output) if view == "chat" else None
+    if chat:
+        return _chat(chat, whole=whole)
     if not whole and view != "markdown":
         return clamp(text)
     text = text or ""
@@ -48,6 +67,31 @@ def plain_output(side: Side, view: str, *, whole: bool) -> SafeString:
     if whole:
         return format_html('<div class="markdown">{}</div>', _safe(markdown_html(visible(text))))
     return _cut(_safe(markdown_html(visible(text[:CLAMP_CHARACTERS]))), text, "markdown clamp")
+
+
+def _chat(messages: Sequence[Message], *, whole: bool) -> SafeString:
+    """Who said what, in order; a long one keeps its end, for that is the answer."""
+    shown = messages if whole else messages[-MOST_MESSAGES:]
+    before = len(messages) - len(shown)
+    told = format_html('<small class="muted">{} earlier messages</small>', before) if before else ""
+    items = format_html_join("", "{}", ((_said(one, whole=whole),) for one in shown))
+    return format_html('{}<ol class="chat">{}</ol>', told, items)
+
+
+def _said(message: Message, *, whole: bool) -> SafeString:
+    text = message.text if whole else message.text[:CLAMP_CHARACTERS]
+    cut = "…" if len(text) < len(message.text) else ""
+    calls = format_html_join(
+        "",
+        '<div class="tool-call"><small class="muted">calls</small> <code>{}</code>'
+        "<pre>{}</pre></div>",
+        ((visible(one.name), visible(one.arguments)) for one in message.calls),
+    )
+    body = (
+        format_html('<div class="text" dir="auto">{}{}</div>', visible(text), cut) if text else ""
+    )
+    name = format_html(" {}", visible(message.name)) if message.name else ""
+    return format_html("<li><b>{}</b>{}{}{}</li>", visible(message.role), name, body, calls)
 
 
 def marked_text(text: str, other: str, *, second: bool, whole: bool) -> SafeString:

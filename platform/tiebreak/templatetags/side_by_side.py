@@ -14,7 +14,7 @@ from experiments.queries.comparison_table import Side
 from experiments.queries.side_by_side_rows import Cell, Line
 from experiments.rawjson import NotJsonError, loads_exact
 from tiebreak.rendering import Change, json_changes
-from tiebreak.templatetags.outputs import marked_text, plain_output, shown_as
+from tiebreak.templatetags.outputs import UNMARKED, marked_text, plain_output, shown_as
 from tiebreak.templatetags.tiebreak import CLAMP_CHARACTERS, visible
 from tiebreak.web.address import with_changes
 
@@ -34,7 +34,7 @@ def beside(
         return format_html('<p class="lack">{}</p>', visible(cell.side.lack))
     other = _other(cell, cells, line, diff)
     plain = plain_output(cell.side, view, whole=whole)
-    if other is None or other.output is None or view == "markdown":
+    if other is None or other.output is None or view in UNMARKED:
         return plain
     ours, theirs = _json(cell.side.output), _json(other.output)
     if ours is None or theirs is None:

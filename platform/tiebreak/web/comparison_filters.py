@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from django.http import QueryDict
 
 from experiments.queries.comparison_table import FILTERS, Cursor, Page
+from experiments.queries.mirroring import OTHER
 from experiments.queries.outcome_counts import OutcomeCounts
 from tiebreak.row_filters import RowFilters
-from tiebreak.web.address import number, one_of, with_changes
+from tiebreak.web.address import Choice, number, one_of, with_changes
 
 SIZES = (25, 50, 100)
 PLACE = ("after", "before", "n")
-VIEWS = {"text": "Text", "markdown": "Markdown", "json": "JSON"}
+VIEWS = {"text": "Text", "markdown": "Markdown", "json": "JSON", "chat": "Conversation"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Segment:
 def segments(query: QueryDict, choices: Choices, counts: OutcomeCounts) -> list[Segment]:
     gone = ("a", "b", "out", "row", *PLACE)
     everything = Segment(
-        "", "All", counts.total, not choices.outcomes, with_changes(query, {}, drop=gone)
+        "", "All", counts.total, not choices.seen, with_changes(query, {}, drop=gone)
     )
     return [
         everything,
@@ -64,13 +65,13 @@ def segments(query: QueryDict, choices: Choices, counts: OutcomeCounts) -> list[
                 one.key,
                 one.label,
                 one.count(counts),
-                one.key in choices.outcomes,
+                one.key in choices.seen,
                 with_changes(
-                    query, {"out": None if one.key in choices.outcomes else one.key}, drop=gone
+                    query, {"out": None if one.key in choices.seen else one.key}, drop=gone
                 ),
             )
             for one in FILTERS
-            if one.count(counts) or one.key in ("a", "b", "tie", *choices.outcomes)
+            if one.count(counts) or one.key in ("a", "b", "tie", *choices.seen)
         ),
     ]
 
@@ -93,7 +94,7 @@ def thumb_pairs(
 def _thumb(
     query: QueryDict, choices: Choices, side: str, way: str, winner: str, count: int
 ) -> Segment:
-    pressed = choices.outcomes == {winner}
+    pressed = choices.seen == {winner}
     gone = ("a", "b", "out", "row", *PLACE)
     href = with_changes(query, {} if pressed else {side: way}, drop=gone)
     return Segment(f"{side}-{way}", "won" if way == "up" else "lost", count, pressed, href)
@@ -102,8 +103,8 @@ def _thumb(
 def shown(choices: Choices, page: Page, counts: OutcomeCounts) -> dict[str, int]:
     """Which rows of how many; a row may be in two filters, so their counts are not added up."""
     total = counts.total
-    if choices.outcomes:
-        total = sum(one.count(counts) for one in FILTERS if one.key in choices.outcomes)
+    if choices.seen:
+        total = sum(one.count(counts) for one in FILTERS if one.key in choices.seen)
     first = choices.start + 1 if page.rows else 0
     return {"first": first, "last": choices.start + len(page.rows), "total": total}
 
@@ -118,6 +119,17 @@ def paging(query: QueryDict, choices: Choices, page: Page) -> dict[str, str]:
         place = {"after": str(page.rows[-1].cursor), "n": choices.start + len(page.rows)}
         links["older"] = with_changes(query, place, drop=("before", "row"))
     return links
+
+
+def swap_link(query: QueryDict, choices: Choices) -> str:
+    """The address of the same view with its sides exchanged; its filters keep their rows."""
+    changes: dict[str, Choice] = {
+        "swap": None if choices.swap else 1,
+        "a": query.get("b"),
+        "b": query.get("a"),
+        "out": [OTHER.get(one, one) for one in query.getlist("out")],
+    }
+    return with_changes(query, changes)
 
 
 def view_links(query: QueryDict, choices: Choices) -> list[Segment]:

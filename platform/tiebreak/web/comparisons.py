@@ -24,6 +24,7 @@ from experiments.queries.comparison_table import (
 )
 from experiments.queries.corrections import corrections_of
 from experiments.queries.games import games_of
+from experiments.queries.mirroring import mirrored_counts, mirrored_page, mirrored_row
 from experiments.queries.outcome_counts import OutcomeCounts, counts_by_split, repeated_in
 from experiments.services.deletion import delete_comparison
 from experiments.services.evaluators import kind_of
@@ -36,12 +37,14 @@ from tiebreak.web.comparison_filters import (
     paging,
     segments,
     shown,
+    swap_link,
     thumb_pairs,
     view_links,
 )
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
-from tiebreak.web.overrides import SET_BY_HAND
+from tiebreak.web.overrides import SET_BY_HAND, rejudging_of
+from tiebreak.web.reports import sides_of
 from tiebreak.web.steering import job_context
 from tiebreak.web.verdicts import verdict_context
 
@@ -81,7 +84,8 @@ def comparison_context(
     evaluators = list(comparison.evaluators.select_related("evaluator__provider", "race"))
     both = ComparisonSide.objects.select_related("experiment")
     prefetch_related_objects([comparison], Prefetch("sides", both))
-    sides = list(comparison.sides.all())
+    stored = list(comparison.sides.all())
+    sides = sides_of(comparison, swap=query.get("swap") == "1")
     context = {
         "section": "datasets",
         "comparison": comparison,
@@ -91,7 +95,7 @@ def comparison_context(
         "query": query,
         "polls": comparison.job is not None and comparison.job.state in ("queued", "running"),
         "here": with_changes(query, {"row": None}),
-        "name_says_it": comparison.name == " vs ".join(side.name for side in sides[:2]),
+        "name_says_it": comparison.name == " vs ".join(side.name for side in stored[:2]),
     }
     if not evaluators:
         return {**context, "evaluator": None}
@@ -111,7 +115,7 @@ def _judged(
     choices = Choices.of(query)
     repeated = bool(repeated_in([comparison.pk]))
     by_split = counts_by_split(evaluator)
-    everything = by_split.get("", OutcomeCounts())
+    stored = by_split.get("", OutcomeCounts())
     counts, more = by_split.get(choices.split, OutcomeCounts()), False
     if choices.q:
         found = search_rows(
@@ -130,6 +134,10 @@ def _judged(
         page = table_page(
             choices.rows(evaluator), size=choices.size, after=choices.after, before=choices.before
         )
+    everything = stored
+    if choices.swap:
+        page = mirrored_page(page)
+        counts, everything = mirrored_counts(counts), mirrored_counts(stored)
     return {
         "evaluator": evaluator,
         "order_matters": _sees_order(evaluator),
@@ -138,13 +146,16 @@ def _judged(
         "counts": counts,
         "everything": everything,
         "more": more,
-        **verdict_context(comparison, evaluator, everything, query, repeated=repeated),
+        **verdict_context(
+            comparison, evaluator, stored, query, repeated=repeated, swap=choices.swap
+        ),
         "repeated": repeated,
         "correction": corrections_of(comparison.dataset).get(evaluator.pk),
         **job_context(comparison, evaluator, everything),
         "segments": segments(query, choices, counts),
         "thumbs": thumb_pairs(query, choices, counts),
         "view_links": view_links(query, choices),
+        "swap_link": swap_link(query, choices),
         "page": page,
         "shown": shown(choices, page, counts),
         **paging(query, choices, page),
@@ -166,7 +177,10 @@ def _drawer(
     key = query.get("row", "")
     if not key:
         return {"open_row": None}
-    row = next((row for row in page.rows if row.key == key), None) or find_row(evaluator, key)
+    row = next((row for row in page.rows if row.key == key), None)
+    if row is None:
+        row = find_row(evaluator, key)
+        row = mirrored_row(row) if row and choices.swap else row
     if row is None:
         return {"open_row": None, "row_is_gone": True}
     keys = [one.key for one in page.rows]
@@ -182,8 +196,9 @@ def _drawer(
     return {
         "open_row": row,
         "row_number": None if place is None else choices.start + place + 1,
-        "games": games_of(row.judgment),
+        "games": games_of(row.judgment, swap=choices.swap),
         "settable": SET_BY_HAND.items(),
+        "rejudging": rejudging_of(row.judgment),
         **neighbours,
     }
 

@@ -8,8 +8,9 @@ from uuid import UUID
 from django.http import HttpResponse, QueryDict
 from django.views.decorators.http import require_GET
 
-from experiments.models import Comparison, ComparisonEvaluator
+from experiments.models import Comparison, ComparisonEvaluator, ComparisonSide
 from experiments.queries.judging_report import Report
+from experiments.queries.mirroring import mirrored_report
 from experiments.services.reports import quick_report
 from experiments.tasks import start_report
 from tiebreak import access
@@ -33,25 +34,36 @@ def report_context(comparison: Comparison, query: QueryDict) -> dict[str, Any]:
     evaluators = {row.key: row for row in comparison.evaluators.select_related("evaluator")}
     first = next(iter(evaluators), "")
     evaluator = evaluators.get(one_of(query, "ev", evaluators, first))
+    swap = query.get("swap") == "1"
     return {
         "section": "datasets",
         "comparison": comparison,
         "dataset": comparison.dataset,
-        "sides": list(comparison.sides.all()),
+        "sides": sides_of(comparison, swap=swap),
+        "swap": swap,
         "evaluator": evaluator,
         "judging": comparison.job is not None and comparison.job.is_open,
-        **(_numbers(comparison, evaluator) if evaluator else {}),
+        **(_numbers(comparison, evaluator, swap=swap) if evaluator else {}),
     }
 
 
-def _numbers(comparison: Comparison, evaluator: ComparisonEvaluator) -> dict[str, Any]:
+def sides_of(comparison: Comparison, *, swap: bool) -> list[ComparisonSide]:
+    """The sides in their order; with `swap` the first two change places."""
+    sides = list(comparison.sides.all())
+    return [*sides[1::-1], *sides[2:]] if swap else sides
+
+
+def _numbers(
+    comparison: Comparison, evaluator: ComparisonEvaluator, *, swap: bool
+) -> dict[str, Any]:
     evaluator.comparison = comparison
     found = quick_report(evaluator)
     if found is None or not found.fresh:
         start_report(evaluator)
     if found is None:
         return {"adding_up": True}
-    return {"adding_up": not found.fresh, "added_up_at": found.added_up_at, **_plots(found.report)}
+    report = mirrored_report(found.report) if swap else found.report
+    return {"adding_up": not found.fresh, "added_up_at": found.added_up_at, **_plots(report)}
 
 
 def _plots(report: Report) -> dict[str, Any]:

@@ -105,6 +105,7 @@ urlpatterns = [
         overrides.set_verdict,
         name="set_verdict",
     ),
+    path("comparisons/<uuid:uid>/rows/<str:key>/rejudge", overrides.rejudge, name="rejudge"),
     path("comparisons/<uuid:uid>/share", shared.comparison_share, name="comparison_share"),
     path("shared/<uuid:token>", shared.shared_comparison, name="shared_comparison"),
     path("shared/<uuid:token>/report", shared.shared_report, name="shared_report"),

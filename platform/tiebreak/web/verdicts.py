@@ -10,6 +10,7 @@ from django.http import QueryDict
 from evaluators.statistics.figures import Figure
 from experiments.models import Comparison, ComparisonEvaluator
 from experiments.queries.judging_report import Report
+from experiments.queries.mirroring import mirrored_report
 from experiments.queries.outcome_counts import OutcomeCounts
 from experiments.queries.verdict_card import Rule, verdict_of
 from experiments.services.reports import quick_report
@@ -37,6 +38,7 @@ def verdict_context(
     query: QueryDict,
     *,
     repeated: bool,
+    swap: bool,
 ) -> dict[str, Any]:
     """The verdict by the address's rules (`rate`, `rule`, `adj`), and what stands beside it."""
     found = quick_report(evaluator) if counts.judged else None
@@ -47,8 +49,9 @@ def verdict_context(
     lenient = report.lenient if report and one_of(query, "rule", ["lenient"]) else None
     rate = RATES.get(query.get("rate", ""))
     verdict = verdict_of(
-        comparison, evaluator, counts, rule=rate, repeated=repeated, rows=lenient or rows
+        comparison, evaluator, counts, rule=rate, repeated=repeated, rows=lenient or rows, swap=swap
     )
+    report = mirrored_report(report) if report and swap else report
     return {
         "verdict": verdict,
         "lenient": lenient is not None,
