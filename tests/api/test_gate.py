@@ -168,7 +168,7 @@ def test_a_server_that_answers_otherwise_is_a_failure_and_not_worse(
     strange: str, answer: str, says: str,
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(cli_compare.time, "sleep", lambda _: None)
+    monkeypatch.setattr("tiebreak.cli_compare.time.sleep", lambda _: None)
     words = ["a", "b", "--dataset", "d", "--evaluator", "e", "--key", "tb_key"]
     assert cli_compare.run([*words, "--endpoint", f"{strange}/{answer}"]) == 3
     assert says in capsys.readouterr().err
