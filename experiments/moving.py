@@ -43,14 +43,30 @@ class Mover:
     workspace: Workspace
     say: Say = print
     history: bool = True
+    projects: bool = True
     counts: Counter[str] = field(default_factory=Counter)
 
     def move(self, names: list[str] | None = None) -> Counter[str]:
-        """Copy datasets with their experiments and comparisons; those named, or all."""
+        """Copy datasets with their experiments and comparisons: those named, or all.
+
+        With all of them, the tracing projects that belong to no dataset come too.
+        """
         for source in list(self.client.list_datasets()):
             if not names or source.name in names:
                 self._dataset(source)
+        if self.projects and not names:
+            for project in list(self.client.list_projects(reference_free=True)):
+                self._project(project)
         return self.counts
+
+    def _project(self, project: Any) -> None:
+        """A project whose name is taken here gives its runs to the one that has it."""
+        known = Experiment.objects.filter(workspace=self.workspace, dataset=None)
+        found = known.filter(uid=project.id) or known.filter(name=project.name)
+        here = found.first() or self._created(project, None)
+        self.counts["projects"] += 1
+        self._runs(project, here.uid)
+        self.say(f"{project.name}: a project without a dataset")
 
     def _dataset(self, source: Any) -> None:
         dataset = self._standing_dataset(source)
@@ -61,7 +77,7 @@ class Mover:
             self._experiment(project, dataset)
         self._comparisons(dataset)
         for project in experiments:
-            self._runs(project)
+            self._runs(project, project.id)
         gone = dataset.examples.exclude(revisions__valid_to=None)
         if Comparison.objects.filter(dataset=dataset).exists():
             take_out_examples(dataset, list(gone.values_list("uid", flat=True)))
@@ -129,14 +145,16 @@ class Mover:
 
     def _file(self, name: str, info: dict[str, Any]) -> KeptFile:
         self.counts["attachments"] += 1
-        kind = info.get("mime_type") or "application/octet-stream"
-        return store_file(self.workspace, IncomingFile(name, kind, info["reader"].read()))
+        return store_file(self.workspace, _incoming(name, info))
 
     def _experiment(self, project: Any, dataset: Dataset) -> None:
         self.counts["experiments"] += 1
         if Experiment.objects.filter(workspace=self.workspace, uid=project.id).exists():
             return
-        create_experiment(
+        self._created(project, dataset)
+
+    def _created(self, project: Any, dataset: Dataset | None) -> Experiment:
+        return create_experiment(
             workspace=self.workspace,
             uid=project.id,
             name=project.name,
@@ -194,24 +212,34 @@ class Mover:
             if len(page) < BATCH:
                 return
 
-    def _runs(self, project: Any) -> None:
+    def _runs(self, project: Any, experiment: UUID) -> None:
         for chunk in batches(self.client.list_runs(project_id=project.id), BATCH):
             uids = [run.id for run in chunk]
             marks = list(self.client.list_feedback(run_ids=uids))
             ingest(
                 workspace=self.workspace,
-                pieces=[_piece(run) for run in chunk],
+                pieces=[_piece(run, experiment, self._files(run)) for run in chunk],
                 feedback=[_entry(mark) for mark in marks],
             )
             self.counts["runs"] += len(chunk)
             self.counts["feedback"] += len(marks)
+
+    def _files(self, run: Any) -> dict[str, IncomingFile]:
+        files = {name: _incoming(name, info) for name, info in (run.attachments or {}).items()}
+        self.counts["attachments"] += len(files)
+        return files
+
+
+def _incoming(name: str, info: dict[str, Any]) -> IncomingFile:
+    kind = info.get("mime_type") or "application/octet-stream"
+    return IncomingFile(name, kind, info["reader"].read())
 
 
 def _text(value: Any) -> str | None:
     return None if value is None else json_text(value)
 
 
-def _piece(run: Any) -> RunPiece:
+def _piece(run: Any, experiment: UUID, files: dict[str, IncomingFile]) -> RunPiece:
     return RunPiece(
         uid=run.id,
         opening=True,
@@ -222,7 +250,7 @@ def _piece(run: Any) -> RunPiece:
         run_type=run.run_type,
         start_time=run.start_time,
         end_time=run.end_time,
-        experiment_uid=run.session_id,
+        experiment_uid=experiment,
         example_uid=run.reference_example_id,
         tags=list(run.tags or []),
         inputs=_text(run.inputs),
@@ -230,6 +258,7 @@ def _piece(run: Any) -> RunPiece:
         error=_text(run.error),
         events=_text(run.events or None),
         extra=_text(run.extra),
+        files=files,
     )
 
 

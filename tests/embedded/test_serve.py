@@ -4,73 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
-import time
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.engine.processes import ROOT, eventually, free_port
+from tests.embedded.serving import Serving
+from tests.engine.processes import eventually, free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("serve")]
-
-
-class Serving:
-    """A `tiebreak` process with its output."""
-
-    def __init__(self, command: str, data: Path, port: int, **env: str) -> None:
-        self.log = data.parent / f"{command}-{port}-{time.monotonic_ns()}.log"
-        clean = {key: value for key, value in os.environ.items() if "TIEBREAK" not in key}
-        clean["PYTHONPATH"] = f"{ROOT}:{ROOT / 'platform'}"
-        words = [sys.executable, "-m", "tiebreak.cli", command, "--data", str(data)]
-        with self.log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [*words, "--port", str(port)],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env={**clean, **env},
-                cwd=data.parent,
-            )
-
-    def text(self) -> str:
-        return self.log.read_text()
-
-    def wait_for(self, words: str, seconds: float = 90) -> str:
-        def found() -> bool:
-            assert self.process.poll() is None or words in self.text(), self.text()
-            return words in self.text()
-
-        eventually(found, seconds, words)
-        return self.text()
-
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGINT)
-        return self.process.wait(40)
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder that other users can reach, as a checkout usually is."""
-    path = Path(tempfile.mkdtemp(prefix="tiebreak-serve-"))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path, ignore_errors=True)
-
-
-@pytest.fixture
-def started() -> Iterator[list[Serving]]:
-    running: list[Serving] = []
-    yield running
-    for one in running:
-        if one.process.poll() is None:
-            one.stop()
 
 
 def children_of(pid: int) -> list[int]:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
+from django.http import FileResponse
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from experiments.models import Dataset, Experiment, Feedback, Run
 from experiments.services.examples import ExampleChange, update_examples
+from experiments.services.ingest import ingest
+from experiments.services.run_pieces import IncomingFile, RunPiece
 from tests.factories import example_ids, make_dataset, make_experiment
 from tiebreak.accounts.models import Role, User, Workspace
 
@@ -229,3 +234,31 @@ def test_the_links_that_the_sdk_prints_lead_to_our_pages(
     stranger = Client()
     stranger.force_login(mallory)
     assert stranger.get(f"{base}/datasets/{uid}").status_code == 404
+
+
+def test_a_file_of_a_run_is_a_download_for_its_workspace_alone(
+    alice_client: Client, experiment: Experiment, other_workspace: Workspace, settings: Any,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    settings.FILES_PATH = tmp_path
+    run = experiment.runs.earliest("pk")
+    evil = IncomingFile("<b>x</b>.html", "text/html", b"<script>alert(1)</script>")
+    ingest(
+        workspace=run.workspace,
+        pieces=[RunPiece(run.uid, opening=False, files={evil.name: evil})],
+    )
+    page = alice_client.get(reverse("run_detail", args=[run.uid])).content.decode()
+    assert "&lt;b&gt;x&lt;/b&gt;.html" in page
+    (row,) = run.attachments.all()
+    address = reverse("run_file", args=[run.uid, row.pk])
+    assert address in page
+    sent = alice_client.get(address)
+    assert isinstance(sent, FileResponse)
+    assert sent["Content-Disposition"].startswith("attachment")
+    assert "sandbox" in sent["Content-Security-Policy"]
+    assert b"".join(sent.streaming_content) == evil.data
+    other = experiment.runs.latest("pk")
+    assert alice_client.get(reverse("run_file", args=[other.uid, row.pk])).status_code == 404
+    stranger = Client()
+    stranger.force_login(other_workspace.memberships.get().user)
+    assert stranger.get(address).status_code == 404

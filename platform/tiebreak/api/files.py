@@ -3,15 +3,15 @@
 from collections.abc import Callable
 
 from django.core import signing
-from django.http import FileResponse, Http404, HttpRequest, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 
 from experiments.models import Attachment
-from experiments.services.file_store import open_kept
 from experiments.services.run_pieces import IncomingFile
 from tiebreak.api.multipart import Part
+from tiebreak.attached import attached_file
 from tiebreak.environment import environment
 
 SALT = "tiebreak.attachment"
@@ -47,17 +47,4 @@ def attachment(request: HttpRequest, token: str) -> HttpResponseBase:
         pk, path = signing.loads(token, salt=SALT, max_age=VALID_FOR)
     except signing.BadSignature as error:
         raise Http404("No such file") from error
-    row = Attachment.objects.filter(pk=pk, path=path).first()
-    content = open_kept(path) if row is not None else None
-    if row is None or content is None:
-        raise Http404("No such file")
-    response = FileResponse(content, as_attachment=True, filename=row.name)
-    response["Content-Type"] = _header_safe(row.mime_type)
-    response["Content-Security-Policy"] = "sandbox; default-src 'none'"
-    response["X-Content-Type-Options"] = "nosniff"
-    return response
-
-
-def _header_safe(mime_type: str) -> str:
-    plain = mime_type.isascii() and mime_type.isprintable() and "/" in mime_type
-    return mime_type if plain else "application/octet-stream"
+    return attached_file(Attachment.objects.filter(pk=pk, path=path).first())

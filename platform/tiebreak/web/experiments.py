@@ -5,7 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse, HttpResponseRedirect
+from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
@@ -24,6 +24,7 @@ from experiments.services.summaries import quick_rows
 from experiments.tasks import start_summaries
 from tiebreak import access
 from tiebreak.accounts.models import Role
+from tiebreak.attached import attached_file
 from tiebreak.web.baselines import list_context
 from tiebreak.web.datasets import paging_links, place_of, search_of
 from tiebreak.web.evaluating import EvaluateForm
@@ -125,8 +126,17 @@ def run_detail(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         "experiment": run.experiment,
         "row": run_rows(run.experiment, [run])[0],
         "children": child_runs(run),
+        "files": run.attachments.order_by("name"),
     }
     return render_page(request, "experiments/run.html", context, partial="page")
+
+
+@require_GET
+@needs(Role.VIEWER)
+def run_file(request: HtmxHttpRequest, uid: UUID, number: int) -> HttpResponseBase:
+    """A file that came with a run, as a download."""
+    run = access.run(request.workspace, uid)
+    return attached_file(run.attachments.filter(pk=number).first())
 
 
 @needs(Role.EDITOR)

@@ -99,6 +99,7 @@ urlpatterns = [
     path("leaderboards", leaderboards.leaderboard_list, name="leaderboard_list"),
     path("leaderboards/<uuid:uid>", leaderboards.leaderboard_detail, name="leaderboard_detail"),
     path("runs/<uuid:uid>", experiments.run_detail, name="run_detail"),
+    path("runs/<uuid:uid>/files/<int:number>", experiments.run_file, name="run_file"),
     path("comparisons/<uuid:uid>", comparisons.comparison_detail, name="comparison_detail"),
     path(
         "comparisons/<uuid:uid>/rows/<str:key>/verdict",

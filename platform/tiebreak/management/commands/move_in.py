@@ -13,7 +13,8 @@ from tiebreak.accounts.models import Workspace
 class Command(BaseCommand):
     help = (
         "Copy datasets with their versions, experiments, runs, feedback and comparisons from a "
-        "LangSmith-compatible server. Run it again to go on after a break."
+        "LangSmith-compatible server, and its tracing projects. Run it again to go on after a "
+        "break."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,6 +24,10 @@ class Command(BaseCommand):
         parser.add_argument("--dataset", action="append", help="only this one; may be repeated")
         parser.add_argument(
             "--latest-only", action="store_true", help="leave earlier versions of examples out"
+        )
+
+        parser.add_argument(
+            "--no-projects", action="store_true", help="leave projects without a dataset out"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,6 +41,7 @@ class Command(BaseCommand):
                 workspace,
                 say=self.stdout.write,
                 history=not options["latest_only"],
+                projects=not options["no_projects"],
             )
             counts = mover.move(options["dataset"])
         except InvalidError as error:
