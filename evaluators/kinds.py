@@ -89,18 +89,29 @@ class Kind:
                 known = [setting.name for setting in self.settings]
                 raise ValueError(unknown_option(f"{self.name} has no option", option, known))
 
-    def with_numbers(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options, numbers given as texts as numbers; ValueError for what is no number."""
-        numeric = {one.name: one for one in self.settings if one.type in ("int", "float")}
-        return {
-            name: _number(numeric[name], value) if name in numeric else value
-            for name, value in options.items()
-        }
+    def fitted(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options, numbers given as texts as numbers; ValueError for what does not fit."""
+        known = {setting.name: setting for setting in self.settings}
+        return {name: _fitted(known[name], value) for name, value in options.items()}
+
+
+_NO_TEXTS = (bool, int, float, list, tuple, dict, type(None))
+
+
+def _fitted(setting: Setting, value: Any) -> Any:
+    if value is None and (setting.default is None or setting.type == "choice"):
+        return None
+    if setting.type in ("int", "float"):
+        return _number(setting, value)
+    if setting.type == "text" and isinstance(value, _NO_TEXTS):
+        raise ValueError(f"{setting.name} must be a text, not {value!r}.")
+    if setting.type == "choice" and value not in setting.choices and not callable(value):
+        choices = ", ".join(map(str, setting.choices))
+        raise ValueError(f"{setting.name} must be one of {choices}, not {value!r}.")
+    return value
 
 
 def _number(setting: Setting, value: Any) -> Any:
-    if value is None and setting.default is None:
-        return None
     whole = setting.type == "int"
     try:
         number = float(value)

@@ -60,7 +60,7 @@ class NumericMatchEvaluator(StringEvaluator):
         if self.which not in ("last", "first", "only"):
             raise ValueError("which must be last, first or only.")
         if not (self.tolerance >= 0 and self.relative_tolerance >= 0):
-            raise ValueError("Tolerances must be 0 or more.")
+            raise ValueError("tolerance and relative_tolerance must be 0 or more.")
 
     def _evaluate_strings(
         self, *, prediction: Any, reference: Any = None, input: Any = None, **kwargs: Any

@@ -41,7 +41,9 @@ class PersonalDataEvaluator(StringEvaluator):
         wanted = {name.strip().upper() for name in self.only.split(",") if name.strip()}
         known = {name for one in recognisers for name in one.supported_entities}
         if wanted - known:
-            raise ValueError(f"Unknown kind of data; known are {', '.join(sorted(known))}.")
+            raise ValueError(
+                f"only names an unknown kind of data; known are {', '.join(sorted(known))}."
+            )
         self._wanted = wanted or known
         self._recognisers = [one for one in recognisers if self._names(one)]
 

@@ -132,7 +132,7 @@ def _make(one: Kind, llm: Any, options: dict[str, Any]) -> Evaluator:
     one.check_options(given)
     if one.needs_model:
         special["llm"] = llm
-    made: Evaluator = one.make(**special, **one.with_numbers(given))
+    made: Evaluator = one.make(**special, **one.fitted(given))
     return made
 
 

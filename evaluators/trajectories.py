@@ -140,6 +140,8 @@ class TrajectoryMatchEvaluator(_Steps):
     def __post_init__(self) -> None:
         if self.steps not in _STEPS:
             raise ValueError(f"steps must be one of {', '.join(_STEPS)}.")
+        if not isinstance(self.by_tool, Mapping):
+            raise ValueError("by_tool must be a mapping from tools to rules.")
         for rule in [self.arguments, *self.by_tool.values()]:
             if not callable(rule) and rule not in _ARGUMENTS:
                 raise ValueError(f"arguments must be one of {', '.join(_ARGUMENTS)}.")

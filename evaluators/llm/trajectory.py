@@ -41,6 +41,8 @@ class TrajectoryEvalChain(Judged, AgentTrajectoryEvaluator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.agent_tools or (), Iterable):
+            raise ValueError("agent_tools must be tools with name and description.")
         _tools(self.agent_tools or ())
 
     def check_arguments(self, reference: object = None, input: object = None) -> None:

@@ -170,6 +170,29 @@ def test_it_evaluates_an_experiment(
     assert sorted(row["score"] for row in runs) == [0, 1, 1]
 
 
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        ("json_fields", {"ignore": 5}, "ignore must be a text, not 5"),
+        ("bleu", {"tokenize": "xx"}, "tokenize must be one of 13a, intl"),
+        ("length", {"unit": []}, "unit must be one of words, characters, sentences"),
+        ("numeric_match", {"tolerance": "much"}, "tolerance must be a number"),
+        ("trajectory_match", {"by_tool": 5}, "by_tool must be a mapping"),
+    ],
+)
+def test_it_refuses_settings_that_do_not_fit_by_name(
+    call: Call,
+    pair: tuple[Experiment, Experiment],
+    kind: str,
+    settings: dict[str, Any],
+    message: str,
+) -> None:
+    body = {"kind": kind, "settings": settings}
+    answer = call("POST", f"/experiments/{pair[0].uid}/evaluations", json=body)
+    assert (answer.status_code, answer.json()["field"]) == (422, "settings")
+    assert message in answer.json()["detail"]
+
+
 def test_it_lists_the_kinds_of_evaluators(call: Call) -> None:
     kinds = {row["kind"]: row for row in call("GET", "/evaluators").json()}
     assert kinds["pairwise_string"]["needs_model"] is True

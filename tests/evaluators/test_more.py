@@ -157,6 +157,10 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("retrieval", {"k": 2.5}),
     ("retrieval", {"k": None}),
     ("length", {"at_least": "x"}),
+    ("length", {"unit": []}),
+    ("json_fields", {"ignore": 5}),
+    ("regex_match", {"pattern": ["a"]}),
+    ("trajectory_match", {"by_tool": None}),
 ]
 
 
