@@ -27,6 +27,13 @@ def clean_name(field: str, name: str) -> str:
     return name
 
 
+def check_data_type(text: str) -> str:
+    """One of the types that a dataset can have, or an error that names them."""
+    if text not in DataType.values:
+        raise InvalidError("data_type", f"must be one of {', '.join(DataType.values)}")
+    return text
+
+
 def create_dataset(
     *,
     workspace: Workspace,
@@ -42,8 +49,7 @@ def create_dataset(
 ) -> Dataset:
     """Create an empty dataset; its name is unique in the workspace."""
     name = clean_name("name", name)
-    if data_type not in DataType.values:
-        raise InvalidError("data_type", f"must be one of {', '.join(DataType.values)}")
+    check_data_type(data_type)
     check_schema("inputs_schema_definition", inputs_schema)
     check_schema("outputs_schema_definition", outputs_schema)
     moment = timezone.now()

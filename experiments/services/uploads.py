@@ -14,9 +14,9 @@ from experiments.errors import ConflictError, InvalidError
 from experiments.formats.layouts import Layout, guess_layout
 from experiments.formats.recognition import ACCEPTED, HEAD_BYTES, really, table_format
 from experiments.formats.surveys import survey
-from experiments.models import MAX_NAME, Dataset, Experiment, Upload
+from experiments.models import MAX_NAME, Dataset, DataType, Experiment, Upload
 from experiments.rawjson import storable
-from experiments.services.datasets import clean_name
+from experiments.services.datasets import check_data_type, clean_name
 from experiments.services.uploading.checking import check_file
 from experiments.services.uploading.columns import Column, Role, guess_columns, pack, unpack
 from experiments.services.uploading.files import (
@@ -46,13 +46,17 @@ def create_upload(
     dataset_name: str = "",
     author: User | None = None,
     experiment: str = "",
+    data_type: str = DataType.KV,
 ) -> Upload:
     """Take a received file as an upload; one that cannot be read is refused and deleted.
 
     With the name of an `experiment` the rows are what a system answered to the dataset's examples.
+    `data_type` is that of a new dataset.
     """
     try:
-        aim = {"experiment": check_experiment(workspace, dataset, experiment)} if experiment else {}
+        aim = {"data_type": check_data_type(data_type)}
+        if experiment:
+            aim["experiment"] = check_experiment(workspace, dataset, experiment)
         file, inner = unpacked(file, filename)
         layout = _recognise(file)
         name = "" if dataset else dataset_name.strip() or free_name(workspace, stem(inner))
@@ -158,13 +162,19 @@ def _unchecked(upload: Upload) -> dict[str, Any]:
 
 
 def set_target(
-    upload: Upload, *, dataset: Dataset | None, dataset_name: str = "", experiment: str = ""
+    upload: Upload,
+    *,
+    dataset: Dataset | None,
+    dataset_name: str = "",
+    experiment: str = "",
+    data_type: str = DataType.KV,
 ) -> Upload:
     """Say where the rows go: into a dataset, a new one of this name, or an experiment."""
     name = "" if dataset else check_new_name(upload.workspace, dataset_name)
     if experiment:
         experiment = check_experiment(upload.workspace, dataset, experiment)
-    options = _unchecked(upload) | {"experiment": experiment}
+    aim = {"experiment": experiment, "data_type": check_data_type(data_type)}
+    options = _unchecked(upload) | aim
     return _save(upload, dataset=dataset, dataset_name=name, options=options)
 
 

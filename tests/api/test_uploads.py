@@ -68,6 +68,12 @@ def test_a_mapping_can_be_sent(call: Call) -> None:
     )
 
 
+def test_a_new_dataset_has_the_type_that_was_asked_for(call: Call) -> None:
+    data = b'{"messages":[{"role":"user","content":"hi"}],"answer":"hello"}\n'
+    found = done(call, send(call, data, dataset_name="talk", data_type="chat"))
+    assert Dataset.objects.get(uid=found["dataset_id"]).data_type == "chat"
+
+
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
@@ -79,6 +85,7 @@ def test_a_mapping_can_be_sent(call: Call) -> None:
         ({"policy": "guess"}, "policy"),
         ({"experiment": "x"}, "dataset"),
         ({"distinct": "maybe"}, "distinct"),
+        ({"data_type": "video"}, "data_type"),
     ],
 )
 def test_bad_fields_are_named_and_nothing_is_kept(

@@ -55,6 +55,16 @@ def test_it_stores_a_csv_file_as_a_new_dataset(client: Client) -> None:
     assert kept_files() == []
 
 
+def test_a_new_dataset_has_the_type_that_was_chosen(client: Client) -> None:
+    upload = upload_whole(client, "bom_crlf.csv", data_type="llm")
+    assert upload.dataset is not None
+    assert upload.dataset.data_type == "llm"
+    assert (
+        "text in, text out"
+        in client.get(reverse("dataset_detail", args=[upload.dataset.uid])).content.decode()
+    )
+
+
 def test_it_says_when_no_file_was_chosen(client: Client) -> None:
     answer = client.post(reverse("upload_new"), {"target": "new"})
     assert answer.status_code == 422

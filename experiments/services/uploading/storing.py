@@ -15,7 +15,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 
 from experiments.errors import ConflictError, InvalidError
 from experiments.formats.rows import BrokenFile
-from experiments.models import Dataset, Upload
+from experiments.models import Dataset, DataType, Upload
 from experiments.services.datasets import create_dataset
 from experiments.services.example_rows import Writer
 from experiments.services.uploading.columns import Role, unpack
@@ -154,7 +154,12 @@ def _store(upload: Upload, stopping: threading.Event, problems: list[Problem]) -
 
 
 def _new_dataset(upload: Upload) -> Dataset:
-    return create_dataset(workspace=upload.workspace, name=upload.dataset_name, uid=upload.uid)
+    return create_dataset(
+        workspace=upload.workspace,
+        name=upload.dataset_name,
+        uid=upload.uid,
+        data_type=upload.options.get("data_type", DataType.KV),
+    )
 
 
 def _insert(

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from experiments.errors import InvalidError
-from experiments.models import Upload
+from experiments.models import DataType, Upload
 from experiments.services.uploading.columns import Column, mapping_problems
 from experiments.services.uploading.files import ReceivedFile, Receiver
 from experiments.services.uploading.marks import is_results
@@ -36,8 +36,9 @@ BLOCK = 256 * 1024
 def uploads(request: Request) -> Response:
     """One request: the file, where its rows go, and what becomes of its columns (else guessed).
 
-    `dataset` is the id of a dataset, `dataset_name` that of a new one; with `experiment` the rows
-    are what a system answered to the dataset. Answers 202; `GET uploads/{id}` tells how it goes.
+    `dataset` is the id of a dataset, `dataset_name` that of a new one, `data_type` its type; with
+    `experiment` the rows are what a system answered to the dataset. Answers 202;
+    `GET uploads/{id}` tells how it goes.
     """
     workspace = workspace_of(request)
     fields, file, filename = _form(request)
@@ -49,6 +50,7 @@ def uploads(request: Request) -> Response:
         dataset=access.dataset(workspace, uid) if uid else None,
         dataset_name=fields.get("dataset_name", ""),
         experiment=fields.get("experiment", ""),
+        data_type=fields.get("data_type") or DataType.KV,
     )
     try:
         _start(upload, fields)

@@ -19,7 +19,7 @@ from experiments.formats.layouts import (
     Layout,
 )
 from experiments.formats.workbooks import sheet_names
-from experiments.models import MAX_NAME, Dataset, Upload
+from experiments.models import MAX_NAME, Dataset, DataType, Upload
 from experiments.services.uploading.columns import KEYED, Column, Role, nested, paths_in
 from experiments.services.uploading.files import path_of
 from experiments.services.uploading.previewing import Mapped
@@ -44,6 +44,7 @@ class TargetForm(forms.Form):
         initial="new",
     )
     dataset_name = forms.CharField(label="Name", max_length=MAX_NAME, required=False)
+    data_type = forms.ChoiceField(label="Type", choices=DataType.choices, required=False)
     dataset = forms.ChoiceField(label="Dataset", required=False)
     answered = forms.ChoiceField(label="Dataset", required=False)
     experiment = forms.CharField(label="Experiment", max_length=MAX_NAME, required=False)
@@ -73,6 +74,9 @@ class TargetForm(forms.Form):
             if not (cleaned.get("experiment") or "").strip():
                 self.add_error("experiment", "Give the experiment a name.")
         return cleaned
+
+    def clean_data_type(self) -> str:
+        return self.cleaned_data["data_type"] or DataType.KV
 
     @property
     def chosen(self) -> Dataset | None:

@@ -65,6 +65,7 @@ def file_page(
     if form is None:
         form = TargetForm(request.workspace, upload.dataset)
         form.initial.setdefault("dataset_name", upload.dataset_name)
+        form.initial["data_type"] = upload.options.get("data_type")
         if is_results(upload):
             form.initial.update(target="results", experiment=upload.options["experiment"])
     context = {**_base(upload, "file"), "form": form, "target_problem": problem}

@@ -121,6 +121,7 @@ def _create(request: HtmxHttpRequest, form: FileForm, handler: FilesFolderHandle
         dataset_name=form.cleaned_data["dataset_name"],
         author=request.user,
         experiment=form.experiment_name,
+        data_type=form.cleaned_data["data_type"],
     )
 
 
@@ -146,6 +147,7 @@ def upload_target(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
                 dataset=form.chosen,
                 dataset_name=form.cleaned_data["dataset_name"],
                 experiment=form.experiment_name,
+                data_type=form.cleaned_data["data_type"],
             )
         except InvalidError as error:
             field = error.field if error.field in form.fields else "dataset_name"
