@@ -195,6 +195,10 @@ def follow(
     found, ends = started, time.monotonic() + timeout
     while found["job"]["state"] not in ENDED:
         tell(found["job"])
+        if found["job"]["state"] == "paused" and found["job"]["stopped_by"]:
+            raise GateError(
+                f"Judging stopped: {found['job']['error'] or found['job']['stopped_by']}"
+            )
         if time.monotonic() > ends:
             raise GateError(f"Not done after {timeout:g} seconds; judging goes on.")
         time.sleep(min(2.0, max(0.0, ends - time.monotonic()) + 0.05))
@@ -208,21 +212,30 @@ def follow(
 
 def _progress(stream: Any) -> Callable[[Mapping[str, Any]], None]:
     """A bar that redraws itself on a terminal, a line per change elsewhere."""
-    last: list[int] = []
+    last: list[Any] = []
 
     def tell(job: Mapping[str, Any]) -> None:
         done, total = job["done"], job["total"]
         filled = BAR * done // total if total else 0
-        left = f", about {job['seconds_left']:.0f} s left" if job["seconds_left"] else ""
-        text = f"[{'#' * filled}{'.' * (BAR - filled)}] {done:,} of {total:,} judged{left}"
+        left = f", {waits}" if (waits := _waits(job)) else ""
+        text = f"[{'#' * filled}{'.' * (BAR - filled)}] {done:,} of {total:,} done{left}"
         if stream.isatty():
             over = job["state"] in ENDED
             print(f"\r{text:<72}", end="\n" if over else "", file=stream, flush=True)
-        elif last != [done]:
+        elif last != (now := [done, job["state"], job["has_worker"]]):
             print(text, file=stream, flush=True)
-        last[:] = [done]
+            last[:] = now
 
     return tell
+
+
+def _waits(job: Mapping[str, Any]) -> str:
+    """How long it takes, or what it waits for."""
+    if not job["has_worker"]:
+        return "no worker is running"
+    if job["state"] == "paused":
+        return "paused"
+    return f"about {job['seconds_left']:.0f} s left" if job["seconds_left"] else ""
 
 
 def as_text(found: Mapping[str, Any], site: str) -> str:
@@ -237,6 +250,7 @@ def as_text(found: Mapping[str, Any], site: str) -> str:
         for figure in verdict["figures"]
     ]
     lines += [f"{counts[key]:,} pairs {label}" for key, label in LEFT_OUT.items() if counts[key]]
+    lines += [f"{one['count']:,} × {one['message']}" for one in evaluator["failures"]]
     return "\n".join([*filter(None, lines), f"{site}/comparisons/{found['id']}"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from html import unescape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,8 +15,8 @@ from django.test import Client as Browser
 from pytest_django.live_server_helper import LiveServer
 
 from experiments.models import Comparison, Dataset, Job
-from tests.engine.processes import Worker
-from tests.factories import make_dataset, make_experiment
+from tests.engine.processes import StubJudge, Worker
+from tests.factories import make_dataset, make_experiment, make_provider
 from tiebreak import cli, cli_compare
 from tiebreak.accounts.models import User, Workspace
 
@@ -75,7 +76,7 @@ def test_page_api_and_command_line_show_the_same_numbers(
         assert f"{figure['label']}: {figure['text']}" in text
         if figure["key"] != "equivalence":
             assert f"<dt>{figure['label']}</dt>\n      <dd>{figure['text']}" in page
-    assert "12 of 12 judged" in printed.err
+    assert "12 of 12 done" in printed.err
 
 
 def test_what_cannot_be_judged_fails(
@@ -95,7 +96,7 @@ def test_a_wrong_command_is_a_failure_and_not_unsettled() -> None:
 
 
 def test_a_cancelled_job_and_no_verdict_fail() -> None:
-    job = {"state": "cancelled", "error": None, "done": 1, "total": 2, "seconds_left": None}
+    job = {"state": "cancelled", "error": None}
     server = cli_compare.Server("http://127.0.0.1:9", "key")
     with pytest.raises(cli_compare.GateError, match="cancelled"):
         cli_compare.follow(server, {"id": "x", "job": job}, 1, lambda _: None)
@@ -190,3 +191,30 @@ def test_a_reader_that_went_away_is_a_failure_and_not_worse(
 
     monkeypatch.setattr(sys.stdout, "write", gone)
     assert gate(live_server, api_key, "good", "bad") == 3
+
+
+def test_a_judge_that_only_fails_ends_the_gate_at_once(
+    worker: Worker, live_server: LiveServer, dataset: Dataset, api_key: str, workspace: Workspace,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    many = make_dataset(workspace, [f"r{n}" for n in range(60)], name="many")
+    make_experiment(many, [f"x{n}" for n in range(60)], name="x")
+    make_experiment(many, [f"y{n}" for n in range(60)], name="y")
+    where = ["--evaluator", "pairwise_string", "--endpoint", live_server.url, "--key", api_key]
+    with StubJudge(script=[{"status": 401}]) as stub:
+        judge = ["--provider", str(make_provider(workspace, stub.base_url).uid)]
+        began = time.monotonic()
+        assert cli_compare.run(["x", "y", "--dataset", "many", *where, *judge]) == 3
+        assert time.monotonic() - began < 40
+        assert "calls all failed" in capsys.readouterr().err
+        assert cli_compare.run(["good", "bad", "--dataset", "words", *where, *judge]) == 3
+    assert "12 × " in capsys.readouterr().out
+
+
+def test_it_says_that_no_worker_is_running(
+    live_server: LiveServer, dataset: Dataset, api_key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["good", "bad", "--dataset", "words", "--evaluator", "nearer_by_string_distance"]
+    where = ["--endpoint", live_server.url, "--key", api_key, "--timeout", "0"]
+    assert cli_compare.run([*words, *where]) == 3
+    assert "0 of 0 done, no worker is running" in capsys.readouterr().err
