@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -58,11 +59,16 @@ class Running:
 
 
 def length_parts(rows: Sequence[tuple[float, int, int]]) -> list[Part]:
-    """A's share of the decided rows, from those where A is much shorter to much longer."""
+    """A's share of the decided rows, from those where A is much shorter to much longer.
+
+    Rows of one difference stay together: parted, they would be parted by who won.
+    """
     ordered = sorted((a - b, score) for score, a, b in rows)
-    edges = [len(ordered) * n // LENGTH_BINS for n in range(LENGTH_BINS + 1)]
-    bins = [ordered[low:high] for low, high in itertools.pairwise(edges)]
-    return adjusted([_bin(rows) for rows in bins if rows])
+    differences = [difference for difference, _ in ordered]
+    fifths = [len(ordered) * n // LENGTH_BINS for n in range(LENGTH_BINS)] if ordered else []
+    edges = sorted({bisect_left(differences, differences[fifth]) for fifth in fifths})
+    bins = itertools.pairwise([*edges, len(ordered)])
+    return adjusted([_bin(ordered[low:high]) for low, high in bins])
 
 
 def _bin(rows: Sequence[tuple[int, float]]) -> Part:

@@ -128,6 +128,15 @@ def test_it_says_where_the_race_could_have_stopped(workspace: Workspace) -> None
     assert low is not None and 0.5 < low < 1  # noqa: PT018
 
 
+def test_rows_of_one_length_difference_stay_together(workspace: Workspace) -> None:
+    dataset = make_dataset(workspace, ["x"] * 20)
+    sides = [make_experiment(dataset, [word] * 20) for word in ("yes", "no!")]
+    comparison = make_comparison(*sides)
+    judge(comparison, ["a", "b"] * 10)
+    (alike,) = report(comparison).lengths
+    assert (alike.name, alike.a, alike.b, alike.p_value) == ("+0 to +0", 10, 10, 1.0)
+
+
 def test_the_longer_answer_is_seen_to_win(workspace: Workspace) -> None:
     # A is 5, 6, … long, B 25, 24, …: A is longer from the twelfth row on.
     outcomes = ["b"] * 11 + ["a"] * 9
