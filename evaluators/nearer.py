@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Annotated, Any
 
 from evaluators.base import PairwiseStringEvaluator, Result, Row, StringEvaluator, row_error
@@ -22,7 +23,7 @@ _WHY = ("error", "error_type", "reply")
 def verdict(score_a: Any, score_b: Any, higher_is_better: bool, tolerance: float) -> Result:
     """Who wins by two scores; ValueError if one of them is no finite number."""
     for side, score in (("A", score_a), ("B", score_b)):
-        if not isinstance(score, (int, float)) or not math.isfinite(score):
+        if not isinstance(score, Real) or not math.isfinite(score):
             raise ValueError(f"There is no score for {side}.")
     tie = abs(score_a - score_b) <= tolerance + _ROUNDING
     value = None if tie else "A" if (score_a > score_b) == higher_is_better else "B"
@@ -57,6 +58,8 @@ class BetterScoreWins(PairwiseStringEvaluator):
     """Scores both sides with a single-run evaluator; the better score wins."""
 
     def __init__(self, single: StringEvaluator, tolerance: float = 0.0) -> None:
+        if getattr(single, "family", None) != "string":
+            raise TypeError("Only an evaluator of one answer can score each of two.")
         if single.higher_is_better is None:
             raise ValueError(f"{single.evaluation_name} does not say which score is better.")
         if not tolerance >= 0:
@@ -163,12 +166,12 @@ class BetterScoreWins(PairwiseStringEvaluator):
             return row_error(error)
 
 
-_TOLERANCE = "Scores that differ by this much or less are a tie."
+TOLERANCE = "Scores that differ by this much or less are a tie."
 
 
 @dataclass(kw_only=True)
 class _Nearer(BetterScoreWins):
-    tolerance: Annotated[float, About(_TOLERANCE)] = 0.0
+    tolerance: Annotated[float, About(TOLERANCE)] = 0.0
     single: StringEvaluator = field(init=False)
 
     requires_reference = True

@@ -25,6 +25,7 @@ FAMILIES = (
     "evaluators.json_fields",
     "evaluators.embeddings",
     "evaluators.nearer",
+    "evaluators.better",
     "evaluators.matching",
     "evaluators.numeric",
     "evaluators.overlap",

@@ -193,6 +193,20 @@ def test_it_refuses_settings_that_do_not_fit_by_name(
     assert message in answer.json()["detail"]
 
 
+def test_a_score_of_one_answer_decides_between_two(
+    worker: Worker, call: Call, pair: tuple[Experiment, Experiment]
+) -> None:
+    scored = {
+        "kind": "better_score",
+        "name": "spelling",
+        "settings": {"scored_by": "string_distance", "settings": {"distance": "levenshtein"}},
+    }
+    path = f"/comparisons/{launch(call, pair, evaluators=[scored]).json()['id']}"
+    eventually(lambda: call("GET", path).json()["job"]["state"] == "complete", 30, "it ends")
+    counts = call("GET", path).json()["evaluators"][0]["counts"]
+    assert (counts["a"], counts["b"], counts["tie"]) == (1, 1, 1)
+
+
 def test_it_lists_the_kinds_of_evaluators(call: Call) -> None:
     kinds = {row["kind"]: row for row in call("GET", "/evaluators").json()}
     assert kinds["pairwise_string"]["needs_model"] is True

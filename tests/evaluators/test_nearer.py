@@ -125,3 +125,38 @@ def test_a_side_that_could_not_be_judged_keeps_its_reason_and_reply() -> None:
     assert pair.evaluate_batch([row]) == [result]
     rated = as_pairwise(load_evaluator("score_string", llm=lambda prompt: "Hm."))
     assert rated.evaluate_batch([row])[0]["reply"] == "Hm."
+
+
+def test_any_evaluator_of_one_answer_can_be_chosen_by_name() -> None:
+    pair = load_evaluator(
+        "better_score", scored_by="numeric_match", settings={"closeness": True}, tolerance=0.01
+    )
+    assert pair.requires_reference
+    assert pair.evaluation_name == "better_numeric_match"
+    row = {"prediction": "41", "prediction_b": "7", "reference": "42"}
+    near = {**row, "prediction_b": "41.1"}
+    assert [one["value"] for one in pair.evaluate_batch([row, near])] == ["A", None]
+    longer = load_evaluator("better_score", scored_by="word_error_rate")
+    result = longer.evaluate_string_pairs(prediction="a b", prediction_b="a c", reference="a c")
+    assert result["value"] == "B"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"scored_by": "criteria"}, "scored_by must be one of bleu"),
+        ({"scored_by": "pairwise_string_distance"}, "scored_by must be one of"),
+        ({"settings": "x"}, "settings must be an object"),
+        ({"settings": {"ignorecase": True}}, "Did you mean 'ignore_case'"),
+        ({"tolerance": -1}, "tolerance"),
+    ],
+)
+def test_it_refuses_what_cannot_score_one_answer(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_evaluator("better_score", **settings)
+
+
+def test_only_an_evaluator_of_one_answer_scores_each_of_two() -> None:
+    for other in ("pairwise_string_distance", "tool_call_f1"):
+        with pytest.raises(TypeError, match="evaluator of one answer"):
+            as_pairwise(load_evaluator(other))

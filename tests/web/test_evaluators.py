@@ -145,6 +145,13 @@ def test_it_can_be_chosen_where_something_is_launched(
     )
     assert launched.status_code == 302
     assert Evaluation.objects.get().evaluator == says
+    send(alice, "better_score", name="better", set_scored_by="exact_match", set_settings="{}")
+    better = Evaluator.objects.get(name="better")
+    body["evaluator"] = str(better.uid)
+    assert browser.post(reverse("comparison_launch", args=[dataset.uid]), body).status_code == 302
+    assert Comparison.objects.filter(evaluators__evaluator=better).count() == 1
+    refused = send(alice, "better_score", name="bad", set_scored_by="criteria").content.decode()
+    assert "scored_by must be one of" in refused
     listed = browser.get(reverse("evaluator_list")).content.decode()
     assert "1 comparison<" in listed
     assert "1 evaluation<" in listed
