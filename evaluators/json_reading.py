@@ -12,7 +12,7 @@ from typing import Any
 
 _BLANKS_AND_BACKTICKS = " \t\r\n`"
 _FENCE = "```"
-_TAG = re.compile(r"(?:json)?\s*", re.I)
+_TAG = re.compile(r"`*(?:json)?\s*", re.I)
 _AFTER_VALUE = re.compile(r"\s*(?:```|\Z)")
 # Longer whole numbers, and floats beyond the range, are kept exact.
 _LONGEST_INT = 4000

@@ -20,6 +20,7 @@ READINGS: list[tuple[str, Any]] = [
     ('```\n{"a": 1}', {"a": 1}),
     ("```python\nx = 1\n```\n```json\n[2]\n```", [2]),
     ("```\nnot json\n``` 3", NotJson),
+    ('Here:\n````json\n{"md": "```"}\n````', {"md": "```"}),
     ('```json\n{"code": "```py\\nx```"}\n``` ok', {"code": "```py\nx```"}),
     ('```json\n{"a": 1} and more\n```', NotJson),
     ("{} {}", NotJson),
