@@ -52,6 +52,14 @@ def dumps_pretty(value: Any) -> str:
     return simplejson.dumps(value, use_decimal=True, indent=2, ensure_ascii=False, allow_nan=False)
 
 
+_UNSEEN = re.compile("[\\x7f-\\x9f\\u200b-\\u200f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff]")
+
+
+def dumps_editable(value: Any) -> str:
+    """Like `dumps_pretty`, with escapes for what could not be seen or kept in a form."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", dumps_pretty(value))
+
+
 def is_json(text: bytes) -> bool:
     """Say whether a text is one JSON value, quickly."""
     try:

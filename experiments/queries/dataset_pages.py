@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from uuid import UUID
 
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 
@@ -71,12 +72,33 @@ def example_page(
     before: str = "",
 ) -> ExamplePage:
     """A page of examples as they stood at a moment."""
+    rows = fitting(dataset, q=q, split=split, as_of=as_of)
+    return _example_slice(rows.select_related("example", "payload"), size, after, before)
+
+
+def fitting(
+    dataset: Dataset, *, q: str = "", split: str = "", as_of: datetime | None = None
+) -> QuerySet[ExampleRevision]:
+    """What the filters of the page leave of the examples, as they stood at a moment."""
     rows = revisions_at(ExampleRevision.objects.filter(dataset=dataset), as_of)
     if q:
         rows = rows.filter(mentions(q))
-    if split:
-        rows = rows.filter(splits__contains=[split])
-    return _example_slice(rows.select_related("example", "payload"), size, after, before)
+    return rows.filter(splits__contains=[split]) if split else rows
+
+
+def find_example(dataset: Dataset, key: str, as_of: datetime | None = None) -> ExampleRow | None:
+    """The example that the address names, as it stood at a moment, whatever the filters say."""
+    try:
+        rows = fitting(dataset, as_of=as_of).filter(example__uid=UUID(key))
+    except ValueError:
+        return None
+    found = rows.select_related("example", "payload").first()
+    return _example_row(found) if found else None
+
+
+def history_of(example: Example) -> list[ExampleRevision]:
+    """The latest revisions of an example, the newest first."""
+    return list(example.revisions.order_by("-valid_from")[:20])
 
 
 def _example_slice(

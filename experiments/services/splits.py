@@ -45,6 +45,7 @@ def change_splits(
     uids: Sequence[UUID],
     add: Sequence[str] = (),
     remove: Sequence[str] = (),
+    author: User | None = None,
 ) -> Written:
     """Add splits to examples and take others away, as one version."""
     Dataset.objects.select_for_update().get(pk=dataset.pk)
@@ -56,7 +57,7 @@ def change_splits(
     changes = [
         ExampleChange(uid=uid, splits=_changed(standing.get(uid, []), add, remove)) for uid in uids
     ]
-    return update_examples(dataset=dataset, changes=changes)
+    return update_examples(dataset=dataset, changes=changes, author=author)
 
 
 def _changed(splits: Sequence[str], add: Sequence[str], remove: Sequence[str]) -> list[str]:

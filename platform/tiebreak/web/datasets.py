@@ -11,17 +11,13 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET, require_POST
 
 from experiments.errors import ConflictError, InvalidError
-from experiments.models import Dataset
 from experiments.queries.dataset_pages import (
     dataset_list as list_datasets,
 )
 from experiments.queries.dataset_pages import (
-    example_page,
-    splits_of,
     version_page,
 )
 from experiments.queries.experiment_pages import experiment_page
@@ -117,40 +113,6 @@ def sample_load(request: HtmxHttpRequest) -> HttpResponse:
         if is_new and comparison.job:
             start_job(comparison.job)
     return HttpResponseRedirect(reverse("comparison_detail", args=[comparison.uid]))
-
-
-@require_GET
-@needs(Role.VIEWER)
-def dataset_detail(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
-    """The tab of examples, as they are or as they stood at a moment."""
-    dataset = access.dataset(request.workspace, uid)
-    as_of = _moment(dataset, request.GET.get("ver", "").replace("\x00", ""))
-    split, q = request.GET.get("split", "").replace("\x00", ""), search_of(request)
-    page = example_page(dataset, q=q, split=split, as_of=as_of, **place_of(request))
-    context = {
-        "section": "datasets",
-        "dataset": dataset,
-        "tabs": tabs_of(dataset, "examples"),
-        "rows": page.rows,
-        "splits": splits_of(dataset),
-        "split": split,
-        "q": q,
-        "as_of": as_of,
-        **paging_links(request, page.newer, page.older),
-    }
-    return render_page(request, "datasets/detail.html", context, partial="list")
-
-
-def _moment(dataset: Dataset, text: str) -> datetime | None:
-    """The moment that the address names, as a time or a tag; None for now."""
-    tag = dataset.tags.filter(tag=text).first() if text else None
-    if tag is not None:
-        return tag.as_of
-    try:
-        moment = parse_datetime(text)
-    except ValueError:
-        return None
-    return moment if moment and moment.tzinfo else None
 
 
 @require_GET

@@ -1,4 +1,4 @@
-// Focus of the comparison view: the drawer takes it when it opens and gives it back to its row.
+// Focus of pages with a drawer: it takes the focus when it opens and gives it back to its row.
 "use strict";
 
 let opener = null;
