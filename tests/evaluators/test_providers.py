@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
+from email.utils import formatdate
 from typing import Any
 
 import pytest
@@ -125,6 +127,27 @@ def test_it_names_failures_and_repeats_nothing_the_server_sent(
     assert "secret" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert len(stub.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        (formatdate(time.time() + 600, usegmt=True), 600),
+        (formatdate(0, usegmt=True), 0),
+        ("nan", None),
+        ("inf", None),
+        ("soon", None),
+        ("-3", 0),
+    ],
+)
+def test_it_waits_until_a_date_and_never_for_ever(
+    stub: Stub, asked: str, seconds: float | None
+) -> None:
+    stub.answer = lambda request: (429, {"Retry-After": asked}, {})
+    with pytest.raises(RateLimited) as caught:
+        _model(stub).complete("x")
+    told = caught.value.retry_after
+    assert told == (seconds if seconds is None else pytest.approx(seconds, abs=120))
 
 
 def test_it_stops_waiting_at_the_time_limit(stub: Stub) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from evaluators.errors import (
@@ -68,9 +71,23 @@ def _headers(error: Exception) -> Any:
 def retry_after(headers: Any) -> float | None:
     """The seconds that a server asks to wait, None if it does not say."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * scale
-        except ValueError:
-            continue
-        return max(0.0, seconds)
+        seconds = _seconds(headers.get(name, ""))
+        if seconds is not None:
+            return max(0.0, seconds * scale)
     return None
+
+
+def _seconds(text: str) -> float | None:
+    """A number as it is, a date as the time until then; None for anything else."""
+    try:
+        number = float(text)
+    except ValueError:
+        return _until(text)
+    return number if math.isfinite(number) else None
+
+
+def _until(date: str) -> float | None:
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
