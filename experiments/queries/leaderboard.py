@@ -61,6 +61,7 @@ class Board:
     games: int
     rows: int
     resamples: int
+    seed: int
     sources: Mapping[str, int]
     evaluators: Mapping[str, int]
 
@@ -125,6 +126,7 @@ def _rated(remembered: _Remembered, model: Model) -> Board:
         games=found.games,
         rows=rating["rows"],
         resamples=rating["resamples"],
+        seed=rating["seed"],
         sources=found.sources,
         evaluators=found.evaluators,
     )

@@ -242,9 +242,10 @@ def as_text(found: Mapping[str, Any], site: str) -> str:
     """The verdict with its numbers and where they come from."""
     (evaluator,) = found["evaluators"]
     verdict, counts = evaluator["verdict"], evaluator["counts"]
-    ties = counts["tie"] + counts["both_good"] + counts["both_bad"]
+    # Of the verdict, since it counts a repeated example once.
+    rows = verdict["counts"]
     lines = [verdict["sentence"], verdict["planning"]]
-    lines.append(f"A {counts['a']:,} · ties {ties:,} · B {counts['b']:,}")
+    lines.append(f"A {rows['wins_a']:,} · ties {rows['ties']:,} · B {rows['wins_b']:,}")
     lines += [
         f"{figure['label']}: {figure['text']} (n = {figure['how']['n']}, {figure['how']['op']})"
         for figure in verdict["figures"]

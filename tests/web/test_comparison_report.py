@@ -44,6 +44,7 @@ def test_page_and_api_show_the_same_numbers(
     answer = client.get(f"/api/v1/comparisons/{judged.uid}/report", headers={"x-api-key": api_key})
     told = answer.json()
     expected = report_of(judged, judged.evaluators.get()).as_dict()
+    assert told.pop("computed_with").keys() == {"evalica", "numpy", "scipy"}
     assert told == {"evaluator": judged.evaluators.get().key, **json.loads(json.dumps(expected))}
     for section in told["sections"]:
         for figure in section["figures"]:
@@ -54,6 +55,35 @@ def test_page_and_api_show_the_same_numbers(
     for part in told["splits"]:
         assert f'&amp;split={part["name"]}">{part["name"]}</a></th>' in page
     assert "NaN" not in page
+
+
+def test_each_number_tells_what_it_was_computed_from(
+    client: Client, alice: User, judged: Comparison, api_key: str
+) -> None:
+    client.force_login(alice)
+    card = client.get(reverse("comparison_detail", args=[judged.uid])).content.decode()
+    file = client.get(
+        reverse("comparison_report_file", args=[judged.uid])
+    ).getvalue().decode()  # fmt: skip
+    for text in (card, file):
+        assert "n = 18 · wilson_interval" in text
+        assert "wins = 14, n = 18, confidence = 0.95" in text
+    told = client.get(f"/api/v1/comparisons/{judged.uid}", headers={"x-api-key": api_key}).json()
+    for name, version in told["computed_with"].items():
+        assert f"{name} {version}" in file
+    assert "wins = 14, n = 18, confidence = 0.95" in client.get(address(judged)).content.decode()
+
+
+def test_it_says_why_there_is_no_rate_at_equal_length(
+    client: Client, alice: User, workspace: Workspace
+) -> None:
+    dataset = make_dataset(workspace, ["x"] * 3)
+    sides = [make_experiment(dataset, [word * n for n in (1, 3, 5)]) for word in ("a", "bb")]
+    comparison = make_comparison(*sides)
+    judge(comparison, ["a"] * 3)
+    client.force_login(alice)
+    page = client.get(reverse("comparison_detail", args=[comparison.uid]), {"adj": "length"})
+    assert "Length alone separates wins from losses" in page.content.decode()
 
 
 def test_a_fragment_is_the_report_alone(client: Client, alice: User, judged: Comparison) -> None:

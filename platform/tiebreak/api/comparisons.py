@@ -15,6 +15,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluators.statistics.libraries import computed_with
 from experiments.errors import InvalidError
 from experiments.models import Comparison, ComparisonEvaluator, Evaluator, Job, Order
 from experiments.queries.changes import version_note
@@ -192,6 +193,7 @@ def shape(row: Comparison) -> dict[str, Any]:
         ],
         "job": job_shape(row.job) if row.job else None,
         "evaluators": [_evaluator_shape(row, one, corrections.get(one.pk)) for one in evaluators],
+        "computed_with": computed_with(),
     }
 
 

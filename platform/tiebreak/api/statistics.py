@@ -7,6 +7,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluators.statistics.libraries import computed_with
 from experiments.errors import InvalidError
 from experiments.queries.leaderboard import MODELS, board_of
 from experiments.queries.leaderboard_games import SOURCES
@@ -33,7 +34,8 @@ def comparison_report(request: Request, uid: str) -> Response:
         raise Http404("Evaluator not found in this comparison")
     evaluator.comparison = comparison
     report = current_report(evaluator)
-    return Response({"evaluator": evaluator.key, **report.as_dict()})
+    about = {"evaluator": evaluator.key, "computed_with": computed_with()}
+    return Response(about | report.as_dict())
 
 
 @api_view(["GET"])
@@ -56,7 +58,7 @@ def dataset_scores(request: Request, uid: str) -> Response:
         group=params.text("group") or "",
         lower=lower_is_better(workspace_of(request), score_keys(experiments)),
     )
-    return Response(found.as_dict())
+    return Response(found.as_dict() | {"computed_with": computed_with()})
 
 
 @api_view(["GET"])
@@ -76,4 +78,4 @@ def dataset_leaderboard(request: Request, uid: str) -> Response:
     board = board_of(
         dataset, model=model, source=source, evaluators=params.texts("evaluator") or []
     )
-    return Response(board.as_dict())
+    return Response(board.as_dict() | {"computed_with": computed_with()})

@@ -43,6 +43,18 @@ def with_interval(figure: Figure) -> SafeString:
 
 
 @register.filter
+def inputs_text(inputs: Mapping[str, Any]) -> str:
+    """What an operation was given: "wins = 19, n = 24"."""
+    return ", ".join(f"{name} = {_input_text(value)}" for name, value in inputs.items())
+
+
+def _input_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"({', '.join(f'{count:,} × {one}' for one, count in value.items())})"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+@register.filter
 def decimals(number: float | None) -> str:
     """A number in its own unit, with four significant digits."""
     return "–" if number is None else f"{number:.4g}"

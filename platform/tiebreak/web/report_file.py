@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from evaluators.statistics.libraries import computed_with
 from experiments.exports.comparisons import rows_export
 from experiments.exports.records import Record, batches
 from experiments.models import Comparison, Outcome
@@ -66,6 +67,7 @@ def _pieces(comparison: Comparison, choice: RowChoice) -> Iterator[str]:
         "sides": list(comparison.sides.all()),
         "counts": counts,
         "verdict": verdict_of(comparison, choice.evaluator, counts),
+        "computed_with": computed_with(),
         "filtered": choice.filters.narrow,
         "now": timezone.now(),
     }
