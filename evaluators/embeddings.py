@@ -107,16 +107,18 @@ def _undirected() -> Result:
 
 
 def _safe_vector(values: Any) -> Any:
+    if isinstance(values, Exception):
+        return values
     try:
         return vector(values)
     except (ValueError, TypeError) as error:
-        return error
+        return ValueError(str(error))
 
 
 def _problem(one: Any, other: Any) -> Exception | None:
     for side in (one, other):
         if isinstance(side, Exception):
-            return ValueError(str(side))
+            return side
     if one.shape != other.shape:
         return ValueError(f"Embeddings of {one.size} and of {other.size} numbers.")
     return None

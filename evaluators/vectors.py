@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from evaluators.llm.providers.failures import known_failure
+from evaluators.llm.retries import may_pass
 from evaluators.running import run_to_end
 
 METRICS = ("cosine", "euclidean", "manhattan", "chebyshev", "hamming")
@@ -28,23 +30,35 @@ class Embedder:
         self._known: dict[str, Any] = {}
 
     def __call__(self, texts: Iterable[str]) -> dict[str, Any]:
-        """A vector for each text."""
+        """A vector for each text, or the exception of a text that has none."""
         wanted = list(dict.fromkeys(texts))
         missing = [text for text in wanted if text not in self._known]
         if len(self._known) + len(missing) > _MOST_REMEMBERED:
             self._known.clear()
             missing = wanted
+        refused: dict[str, Exception] = {}
         for start in range(0, len(missing), _TEXTS_AT_ONCE):
-            self._ask(missing[start : start + _TEXTS_AT_ONCE])
-        return {text: self._known[text] for text in wanted}
+            refused |= self._ask(missing[start : start + _TEXTS_AT_ONCE])
+        return {text: refused[text] if text in refused else self._known[text] for text in wanted}
 
-    def _ask(self, texts: list[str]) -> None:
-        vectors = self._embed(texts)
-        if hasattr(vectors, "__await__"):
-            vectors = run_to_end(vectors)
+    def _ask(self, texts: list[str]) -> dict[str, Exception]:
+        """Ask, by halves if a request is refused: one text shall not spoil the others."""
+        try:
+            vectors = self._vectors(texts)
+        except Exception as error:
+            if len(texts) == 1 or may_pass(known_failure(error) or error):
+                return dict.fromkeys(texts, error)
+            half = len(texts) // 2
+            return self._ask(texts[:half]) | self._ask(texts[half:])
         if len(vectors) != len(texts):
-            raise ValueError(f"{len(texts)} texts gave {len(vectors)} vectors.")
+            told = f"{len(texts)} texts gave {len(vectors)} vectors."
+            return dict.fromkeys(texts, ValueError(told))
         self._known.update(zip(texts, vectors, strict=True))
+        return {}
+
+    def _vectors(self, texts: list[str]) -> Any:
+        vectors = self._embed(texts)
+        return run_to_end(vectors) if hasattr(vectors, "__await__") else vectors
 
 
 def vector(values: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluators import load_evaluator
+from evaluators import RateLimited, load_evaluator
 from evaluators.llm.providers.openai_embeddings import OpenAICompatibleEmbeddings
 from tests.evaluators.golden_cases import Vectors
 from tests.evaluators.stub_server import serving
@@ -109,3 +109,40 @@ def test_it_needs_a_source_and_a_known_metric() -> None:
         load_evaluator("embedding_distance", embeddings=3)
     with pytest.raises(ValueError, match="dot"):
         _distance(distance_metric="dot")
+
+
+def test_a_text_that_the_service_refuses_spoils_its_own_rows_only() -> None:
+    requests = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        requests.append(len(texts))
+        if "" in texts:
+            raise LookupError("input must not be empty")
+        return [[1.0, float(len(text))] for text in texts]
+
+    rows = [{"prediction": "a" * size, "reference": "a"} for size in range(1, 65)]
+    rows[40]["prediction"] = ""
+    distance = load_evaluator("embedding_distance", embeddings=embed)
+    results = distance.evaluate_batch(rows)
+    assert [at for at, row in enumerate(results) if row["score"] is None] == [40]
+    assert (results[40]["error"], results[40]["error_type"]) == (
+        "input must not be empty",
+        "LookupError",
+    )
+    assert len(requests) < 20
+    with pytest.raises(LookupError, match="must not be empty"):
+        distance.evaluate_strings(**rows[40])
+
+
+def test_a_service_that_is_away_is_asked_once() -> None:
+    requests = []
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        requests.append(len(texts))
+        raise RateLimited
+
+    distance = load_evaluator("embedding_distance", embeddings=embed)
+    rows = [{"prediction": str(number), "reference": "a"} for number in range(50)]
+    results = distance.evaluate_batch(rows)
+    assert {row["error_type"] for row in results} == {"RateLimited"}
+    assert requests == [51]
