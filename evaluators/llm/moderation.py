@@ -44,11 +44,10 @@ class ModerationEvaluator(StringEvaluator):
 
     def _some(self, texts: list[str]) -> list[Result]:
         try:
-            answers = self.llm.moderate(texts)
+            return [_result(answer) for answer in self.llm.moderate(texts)]
         except Exception:
             # One text may be what the service refuses: each by itself then.
             return Evaluator._evaluate_rows(self, [{"prediction": text} for text in texts])
-        return [_result(answer) for answer in answers]
 
 
 def _result(answer: dict[str, Any]) -> Result:

@@ -90,6 +90,18 @@ def test_it_asks_a_moderation_service_once_for_a_batch() -> None:
         ] * 3
 
 
+def test_a_moderation_service_that_answers_nonsense_gives_errors_of_rows() -> None:
+    class Nonsense:
+        def moderate(self, texts: list[str]) -> list[dict[str, Any]]:
+            sound = {"flagged": False, "categories": {}, "category_scores": {}}
+            return [{**sound, "categories": None} if "odd" in text else sound for text in texts]
+
+    moderation = load_evaluator("moderation", llm=Nonsense())
+    results = moderation.evaluate_batch([{"prediction": text} for text in ("fine", "odd", "fine")])
+    assert [row["score"] for row in results] == [0, None, 0]
+    assert results[1]["error"]
+
+
 def test_it_needs_a_service() -> None:
     with pytest.raises(ValueError, match="moderate"):
         load_evaluator("moderation", llm=lambda prompt: "x")
