@@ -47,6 +47,11 @@ class Evaluator(ABC):
         return False
 
     @property
+    def uses_input(self) -> bool:
+        """Whether an input is of use, so that giving one is worth no warning."""
+        return self.requires_input
+
+    @property
     def uses_reference(self) -> bool:
         """Whether a reference is of use, so that giving one is worth no warning."""
         return self.requires_reference
@@ -61,7 +66,7 @@ class Evaluator(ABC):
         name = type(self).__name__
         if self.requires_input and input is None:
             raise ValueError(f"{name} requires an input string.")
-        if input is not None and not self.requires_input:
+        if input is not None and not self.uses_input:
             warnings.warn(f"Ignoring input in {name}, as it is not expected.", stacklevel=3)
         if self.requires_reference and reference is None:
             raise ValueError(f"{name} requires a reference string.")

@@ -86,6 +86,8 @@ def _source(target: Any) -> str:
 
 
 def _refuse_another(kind: Kind) -> None:
+    if not kind.name.strip():
+        raise ValueError("An evaluator needs a name.")
     earlier = REGISTERED.get(kind.name)
     if earlier and _address(earlier) != _address(kind):
         raise ValueError(f"There already is an evaluator called {kind.name!r}.")
@@ -156,6 +158,11 @@ def _make_from_function(function: Callable[..., Any], name: str, **options: Any)
 
 
 def _facts_of_parameters(parameters: dict[str, inspect.Parameter]) -> dict[str, Any]:
+    if not any(
+        name in CALL_ARGUMENTS or one.kind is one.VAR_KEYWORD for name, one in parameters.items()
+    ):
+        raise TypeError(f"An evaluator looks at one of {', '.join(CALL_ARGUMENTS)}.")
+
     def required(name: str) -> bool:
         return name in parameters and parameters[name].default is inspect.Parameter.empty
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 from collections.abc import Callable
 from functools import partial
+from numbers import Integral, Real
 from typing import Any
 
 from evaluators.base import Evaluator, PairwiseStringEvaluator, Result, StringEvaluator
@@ -17,10 +19,22 @@ CALL_ARGUMENTS = ("prediction", "prediction_b", "reference", "input", "agent_tra
 
 
 def as_result(value: Any) -> Result:
-    """A score or a result dict as a result dict."""
-    if isinstance(value, dict):
-        return value
-    return {"score": int(value) if isinstance(value, bool) else value}
+    """A score or a result dict as a result dict; ValueError for what is no score."""
+    result = value if isinstance(value, dict) else {"score": value}
+    if "score" not in result:
+        raise ValueError("The evaluator returned a dict without `score`.")
+    return {**result, "score": _number(result["score"])}
+
+
+def _number(score: Any) -> int | float | None:
+    plain = score.item() if hasattr(score, "item") else score
+    if isinstance(plain, Integral):
+        return int(plain)
+    if isinstance(plain, Real) and math.isfinite(plain):
+        return float(plain)
+    if plain is None:
+        return None
+    raise ValueError(f"The evaluator returned {score!r}, not a score.")
 
 
 class _Own(Evaluator):
@@ -45,6 +59,11 @@ class _Own(Evaluator):
     def requires_reference(self) -> bool:
         """Whether its `reference` has no default."""
         return _has_no_default(self.parameters, "reference")
+
+    @property
+    def uses_input(self) -> bool:
+        """Whether it takes an input."""
+        return "input" in self.parameters
 
     @property
     def uses_reference(self) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Annotated, Any
 
+import numpy
 import pytest
 
 import evaluators
@@ -128,6 +130,42 @@ def test_it_takes_a_function_as_an_evaluator() -> None:
     assert about.source == "tests"
     with pytest.raises(ValueError, match="marks"):
         load_evaluator("shouting", marks="?")
+
+
+@pytest.mark.usefixtures("clean_registry")
+@pytest.mark.parametrize("made", ["x", (1, 2), float("nan"), {"value": 1}, {"score": "good"}, [1]])
+def test_what_is_no_score_is_an_error_of_its_row(made: Any) -> None:
+    @evaluator("odd")
+    def odd(prediction: str) -> Any:
+        return made if prediction == "odd" else numpy.float64(0.5)
+
+    loaded = load_evaluator("odd")
+    fine, bad = loaded.evaluate_batch([{"prediction": "fine"}, {"prediction": "odd"}])
+    assert (fine, type(fine["score"])) == ({"score": 0.5}, float)
+    assert (bad["score"], bad["error_type"]) == (None, "ValueError")
+    assert "score" in bad["error"]
+    with pytest.raises(ValueError, match="score"):
+        loaded.evaluate_strings(prediction="odd")
+
+
+@pytest.mark.usefixtures("clean_registry")
+def test_a_function_that_takes_an_input_is_not_said_to_ignore_it() -> None:
+    @evaluator("asked_for")
+    def asked_for(prediction: str, input: str = "") -> bool:
+        return input in prediction
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = load_evaluator("asked_for").evaluate_strings(prediction="ab", input="b")
+    assert result == {"score": 1}
+
+
+@pytest.mark.usefixtures("clean_registry")
+def test_it_refuses_what_looks_at_nothing_or_has_no_name() -> None:
+    with pytest.raises(TypeError, match="looks at one of prediction"):
+        evaluator("blind")(lambda outputs: 1)
+    with pytest.raises(ValueError, match="needs a name"):
+        evaluator(" ")(lambda prediction: 1)
 
 
 @pytest.mark.usefixtures("clean_registry")
