@@ -194,7 +194,12 @@ def test_deleting_a_dataset_says_what_goes_and_takes_it(
     page = alice_client.get(address).content.decode()
     for line in ("<b>3</b> examples", "<b>1</b> experiments", "<b>3</b> runs"):
         assert line in page
-    alice_client.post(address)
+    for typed in ("", "capitals"):
+        refused = alice_client.post(address, {"sure": typed})
+        assert refused.status_code == 422
+        assert "That is not its name; nothing was deleted." in refused.content.decode()
+    assert Run.objects.count() == 3
+    alice_client.post(address, {"sure": f" {experiment.dataset.name} "})
     assert not Dataset.objects.exists()
     assert not Run.objects.exists()
     assert not Feedback.objects.exists()

@@ -7,7 +7,6 @@ from typing import Any
 from uuid import UUID
 
 from django import forms
-from django.contrib import messages
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -21,8 +20,7 @@ from experiments.queries.dataset_pages import (
     version_page,
 )
 from experiments.queries.experiment_pages import experiment_page
-from experiments.services.datasets import create_dataset, what_goes_with
-from experiments.services.deletion import delete_dataset
+from experiments.services.datasets import create_dataset
 from experiments.services.sample import compare_sample, load_sample
 from experiments.services.summaries import quick_rows
 from experiments.tasks import start_job
@@ -153,20 +151,3 @@ def dataset_versions(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         **paging_links(request, page.newer, page.older),
     }
     return render_page(request, "datasets/versions.html", context, partial="list")
-
-
-@needs(Role.EDITOR)
-def dataset_delete(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
-    """Ask first, saying what goes; then delete."""
-    dataset = access.dataset(request.workspace, uid)
-    if request.method != "POST":
-        context = {
-            "section": "datasets",
-            "title": f"Delete {dataset.name}?",
-            "goes": what_goes_with(dataset),
-            "back": reverse("dataset_detail", args=[uid]),
-        }
-        return render_page(request, "components/confirm_delete.html", context, partial="page")
-    delete_dataset(dataset)
-    messages.success(request, f"{dataset.name} was deleted with all that hung on it.")
-    return HttpResponseRedirect(reverse("dataset_list"))

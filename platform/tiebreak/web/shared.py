@@ -1,4 +1,4 @@
-"""Sharing a comparison by a link, and the page that whoever has the link sees: read-only."""
+"""Sharing a comparison by a link, and the pages that whoever has a link sees: read-only."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET, require_POST
 
 from experiments.errors import InvalidError
-from experiments.models import Comparison, SharedLink
+from experiments.models import SharedLink
+from experiments.queries.dataset_pages import example_page, splits_of
 from experiments.services.sharing import share_comparison, unshare
 from tiebreak import access
 from tiebreak.accounts.models import Role
+from tiebreak.row_filters import text
 from tiebreak.web.comparisons import comparison_context, partial_of
+from tiebreak.web.datasets import paging_links, place_of, search_of
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
 from tiebreak.web.reports import report_context
@@ -45,9 +48,29 @@ def comparison_share(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
 
 
 @require_GET
+def shared_dataset(request: HtmxHttpRequest, token: UUID) -> HttpResponse:
+    """The examples, and nothing of what was done with them."""
+    link = _link(token, SharedLink.Kind.DATASET)
+    dataset = access.dataset(link.workspace, link.target_uid)
+    q, split = search_of(request), text(request.GET, "split")
+    page = example_page(dataset, q=q, split=split, **place_of(request))
+    context = {
+        "dataset": dataset,
+        "rows": page.rows,
+        "splits": splits_of(dataset),
+        "split": split,
+        "q": q,
+        **paging_links(request, page.newer, page.older),
+        **_public(link),
+    }
+    return _unlisted(render_page(request, "datasets/shared.html", context, partial="list"))
+
+
+@require_GET
 def shared_comparison(request: HtmxHttpRequest, token: UUID) -> HttpResponse:
     """The comparison as members see it, without whatever leads elsewhere or changes anything."""
-    link, comparison = _shared(token)
+    link = _link(token, SharedLink.Kind.COMPARISON)
+    comparison = access.comparison(link.workspace, link.target_uid)
     context = {
         **comparison_context(
             comparison, request.GET, drawer=link.shows != SharedLink.Shows.SUMMARY
@@ -62,17 +85,18 @@ def shared_comparison(request: HtmxHttpRequest, token: UUID) -> HttpResponse:
 @require_GET
 def shared_report(request: HtmxHttpRequest, token: UUID) -> HttpResponse:
     """The report below the verdict, by the same link."""
-    link, comparison = _shared(token)
+    link = _link(token, SharedLink.Kind.COMPARISON)
+    comparison = access.comparison(link.workspace, link.target_uid)
     context = {**report_context(comparison, request.GET), **_public(link)}
     return _unlisted(render_page(request, "comparisons/report.html", context, partial="report"))
 
 
-def _shared(token: UUID) -> tuple[SharedLink, Comparison]:
+def _link(token: UUID, kind: SharedLink.Kind) -> SharedLink:
     links = SharedLink.objects.select_related("workspace")
-    link = links.filter(token=token, kind=SharedLink.Kind.COMPARISON).first()
+    link = links.filter(token=token, kind=kind).first()
     if link is None or (link.expires_at and link.expires_at < timezone.now()):
         raise Http404("This link does not work, or no longer.")
-    return link, access.comparison(link.workspace, link.target_uid)
+    return link
 
 
 def _public(link: SharedLink) -> dict[str, object]:
