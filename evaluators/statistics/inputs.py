@@ -15,7 +15,9 @@ Whole = npt.NDArray[np.signedinteger[Any]]
 
 def finite(name: str, value: float) -> float:
     """Return a finite number as a float; ValueError for anything else, text included."""
-    if isinstance(value, SupportsFloat) and math.isfinite(value):
+    # Looking for `__float__` takes fifty times as long as looking at the type.
+    is_number = type(value) in (int, float) or isinstance(value, SupportsFloat)
+    if is_number and math.isfinite(value):
         return float(value)
     raise ValueError(f"{name} must be a finite number, not {value!r}.")
 

@@ -1,19 +1,31 @@
 """Leaderboards: intervals of ratings, rank ranges, the win matrix, cycles, what to run next."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import scipy
 
 from .games import Game, Pairs, add_up, identifiability
 from .inputs import Floats, Result, Whole, fraction, nothing, report, whole
 from .intervals import tie_summary
-from .ratings import by_name, centred, laplacian, newton, no_finite_tie_model, outcome_features
+from .ratings import (
+    CLOSE_ENOUGH,
+    by_name,
+    centred,
+    laplacian,
+    newton,
+    no_finite_tie_model,
+    with_half_ties,
+)
 
 Model = Literal["bradley_terry", "davidson"]
 INTERVAL_KEYS = ("low", "high", "rank_best", "rank_worst")
 USABLE = 0.9
+# Newton's last step, squared by the next one: far below the scatter of resamples.
+CLOSE_ENOUGH_IN_A_RESAMPLE = 1e-5
+Patterns = Any
 
 
 def rating_intervals(
@@ -36,9 +48,8 @@ def rating_intervals(
     reason = no_fit(pairs, model)
     if reason:
         return nothing(reason, "strength", "rank", *INTERVAL_KEYS, **about)
-    fit = fitter(pairs, model)
-    strength = fit(pairs.counts)
-    drawn = resampled_strengths(pairs, patterns, repeats, model, fit, draws, seed)
+    strength = fitter(pairs, model)(pairs.counts)
+    drawn = resampled_strengths(pairs, patterns, repeats, model, draws, seed)
     ranks = 1 + np.argsort(np.argsort(-strength, kind="stable"))
     about |= {"strength": by_name(pairs.systems, strength), "rank": by_name(pairs.systems, ranks)}
     about |= {"resamples_used": len(drawn)}
@@ -60,8 +71,11 @@ def rank_range(low: Floats, high: Floats) -> tuple[Whole, Whole]:
 
 def row_patterns(
     rows: Sequence[Sequence[Game]], row_counts: Sequence[int] | None
-) -> tuple[Pairs, Floats, Floats]:
-    """Return the results added up, the distinct rows as count vectors, and how many of each."""
+) -> tuple[Pairs, Patterns, Floats]:
+    """Return the results added up, the distinct rows as count vectors, and how many of each.
+
+    A row counts three outcomes of each pair, mostly none: row r holds them in patterns[r, 3 p + o].
+    """
     given = [1] * len(rows) if row_counts is None else [whole("row_counts", n) for n in row_counts]
     weighted = [
         {**game, **{key: n * game.get(key, 0) for key in ("wins_a", "wins_b", "ties")}}
@@ -69,19 +83,26 @@ def row_patterns(
         for game in row
     ]
     pairs = add_up(weighted)
-    place = {couple: p for p, couple in enumerate(pairs.couples)}
-    seen: dict[tuple[float, ...], int] = {}
+    place = {couple: 3 * p for p, couple in enumerate(pairs.couples)}
+    seen: dict[tuple[tuple[int, float], ...], int] = {}
     for row, n in zip(rows, given, strict=True):
-        vector = np.zeros((len(place), 3))
         one = add_up(row)
-        for couple, counts in zip(one.couples, one.counts, strict=True):
-            if couple in place:
-                vector[place[couple]] = counts
-        key = tuple(vector.ravel().tolist())
+        key = tuple(
+            (place[couple] + outcome, count)
+            for couple, counts in zip(one.couples, one.counts.tolist(), strict=True)
+            if couple in place
+            for outcome, count in enumerate(counts)
+            if count
+        )
         seen[key] = seen.get(key, 0) + n
     # Sorted, so that the same seed gives the same digits in whatever order rows arrive.
     ordered = sorted(seen.items())
-    patterns = np.array([key for key, _ in ordered]).reshape(len(ordered), len(place), 3)
+    cells = [(r, column, count) for r, (key, _) in enumerate(ordered) for column, count in key]
+    at_row, at_column, values = np.array(cells, dtype=np.float64).reshape(-1, 3).T
+    patterns = scipy.sparse.csr_array(
+        (values, (at_row.astype(np.int64), at_column.astype(np.int64))),
+        shape=(len(ordered), 3 * len(place)),
+    )
     return pairs, patterns, np.array([n for _, n in ordered], dtype=np.float64)
 
 
@@ -91,34 +112,41 @@ def no_fit(pairs: Pairs, model: Model) -> str | None:
     return reason or (no_finite_tie_model(pairs) if model == "davidson" else None)
 
 
-def fitter(pairs: Pairs, model: Model) -> Callable[[Floats], Floats]:
+def has_fit(pairs: Pairs, model: Model) -> bool:
+    """Tell the same without the words."""
+    met = (pairs.wins_matrix + pairs.ties_matrix) > 0
+    groups, _ = scipy.sparse.csgraph.connected_components(met, connection="strong")
+    return groups == 1 and not (model == "davidson" and no_finite_tie_model(pairs))
+
+
+def fitter(
+    pairs: Pairs, model: Model, close_enough: float = CLOSE_ENOUGH
+) -> Callable[[Floats], Floats]:
     """Return a function from counts by pair to centred strengths, started at the full fit."""
-    features = outcome_features(pairs)
     if model == "davidson" and pairs.counts[:, 2].any():
-        start = newton(features, pairs.counts)
-        return lambda counts: centred(newton(features, counts, start)[:-1])
-    plain = features[:, :2, :-1]
-    begin = newton(plain, pairs.counts[:, :2] + pairs.counts[:, 2:] / 2)
-    return lambda counts: centred(newton(plain, counts[:, :2] + counts[:, 2:] / 2, begin))
+        start = newton(pairs, pairs.counts)
+        return lambda counts: centred(newton(pairs, counts, start, close_enough)[:-1])
+    begin = newton(pairs, with_half_ties(pairs.counts))
+    return lambda counts: centred(newton(pairs, with_half_ties(counts), begin, close_enough))
 
 
 def resampled_strengths(
     pairs: Pairs,
-    patterns: Floats,
+    patterns: Patterns,
     repeats: Floats,
     model: Model,
-    fit: Callable[[Floats], Floats],
     resamples: int,
     seed: int,
 ) -> Floats:
     """Return the strengths of resamples of rows, without those that have no finite ones."""
     rng = np.random.default_rng(seed)
     total = int(repeats.sum())
+    fit = fitter(pairs, model, CLOSE_ENOUGH_IN_A_RESAMPLE)
     fitted = []
     for _ in range(resamples):
         drawn = rng.multinomial(total, repeats / total)
-        counts = np.tensordot(drawn, patterns, axes=1)
-        if no_fit(pairs.with_counts(counts), model) is None:
+        counts = (drawn @ patterns).reshape(-1, 3)
+        if has_fit(pairs.with_counts(counts), model):
             fitted.append(fit(counts))
     return np.array(fitted)
 
@@ -132,8 +160,8 @@ def win_matrix(games: Iterable[Game], confidence: float = 0.95) -> Result:
     cells: dict[str, dict[str, Result]] = {name: {} for name in pairs.systems}
     for (first, second), row in zip(pairs.couples, pairs.counts.astype(int).tolist(), strict=True):
         wins, losses, ties = row
-        cells[first][second] = win_cell(wins, losses, ties, confidence)
-        cells[second][first] = win_cell(losses, wins, ties, confidence)
+        cells[first][second] = cell = win_cell(wins, losses, ties, confidence)
+        cells[second][first] = seen_from_the_other_side(cell, losses)
     return report([] if pairs.couples else ["No games."], cells=cells)
 
 
@@ -150,12 +178,27 @@ def win_cell(wins: int, losses: int, ties: int, confidence: float) -> Result:
     }
 
 
+def seen_from_the_other_side(cell: Result, wins: int) -> Result:
+    """Return the same pair as the other system sees it."""
+    return {
+        **cell,
+        "wins": wins,
+        "half_win_rate": 1 - cell["half_win_rate"],
+        "low": 1 - cell["high"],
+        "high": 1 - cell["low"],
+    }
+
+
 def cycles(games: Iterable[Game], confidence: float = 0.95) -> Result:
     """List triples in which each beats the next by half-win rate, so that no ranking fits them.
 
     `clear` when all three intervals exclude one half. Source: Kendall and Babington Smith 1940.
     """
-    cells = win_matrix(games, confidence)["cells"]
+    return cycles_in(win_matrix(games, confidence)["cells"])
+
+
+def cycles_in(cells: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Result:
+    """List the same from the cells of a win matrix."""
 
     def beats(a: str, b: str) -> bool:
         return b in cells[a] and cells[a][b]["half_win_rate"] > 0.5

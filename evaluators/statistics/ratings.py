@@ -72,13 +72,17 @@ def chance(difference: float) -> float:
 
 def fit_bradley_terry(pairs: Pairs) -> Floats:
     """Return the maximum-likelihood strengths, centred; the games must be identifiable."""
-    halves = pairs.counts[:, :2] + pairs.counts[:, 2:] / 2
-    return centred(newton(outcome_features(pairs)[:, :2, :-1], halves))
+    return centred(newton(pairs, with_half_ties(pairs.counts)))
+
+
+def with_half_ties(counts: Floats) -> Floats:
+    """Return wins and losses, a tie being half of each."""
+    return np.asarray(counts[:, :2] + counts[:, 2:] / 2)
 
 
 def fit_davidson(pairs: Pairs) -> tuple[Floats, float]:
     """Return the maximum-likelihood strengths, centred, and log nu."""
-    fitted = newton(outcome_features(pairs), pairs.counts)
+    fitted = newton(pairs, pairs.counts)
     return centred(fitted[:-1]), float(fitted[-1])
 
 
@@ -86,48 +90,84 @@ def centred(values: Floats) -> Floats:
     return np.asarray(values - values.mean())
 
 
-def outcome_features(pairs: Pairs) -> Floats:
-    """Return features[pair, outcome, parameter]: half the strength difference, or the tie term."""
-    rows, systems = len(pairs.first), len(pairs.systems)
-    features = np.zeros((rows, 3, systems + 1))
-    row = np.arange(rows)
-    for outcome, sign in ((0, 0.5), (1, -0.5)):
-        features[row, outcome, pairs.first] = sign
-        features[row, outcome, pairs.second] = -sign
-    features[:, 2, systems] = 1
-    return features
+def newton(
+    pairs: Pairs, counts: Floats, start: Floats | None = None, close_enough: float = CLOSE_ENOUGH
+) -> Floats:
+    """Maximise the likelihood of wins and losses (and ties) by pair, by damped Newton steps.
 
-
-def newton(features: Floats, counts: Floats, start: Floats | None = None) -> Floats:
-    """Maximise a multinomial log-likelihood, linear in its parameters, by damped Newton steps.
-
-    The likelihood is concave; directions that change nothing (a common shift) get no step.
+    Gives the strengths, and log nu behind them where `counts` has a third column, of ties. The
+    likelihood is concave; a common shift of the strengths changes nothing and gets no step.
     """
-    parameters = np.zeros(features.shape[2]) if start is None else start
-    value = log_likelihood(features, counts, parameters)
+    systems, ties = len(pairs.systems), int(counts.shape[1] == 3)
+    parameters = np.zeros(systems + ties) if start is None else start
+    shift = np.concatenate([np.ones(systems), np.zeros(ties)])
+    value = log_likelihood(pairs, counts, parameters)
     for _ in range(STEPS):
-        chances = scipy.special.softmax(features @ parameters, axis=1)
-        totals = counts.sum(axis=1)
-        gradient = np.einsum("po,poj->j", counts - totals[:, None] * chances, features)
-        information = fisher_information(features, chances, totals)
-        step = np.linalg.lstsq(information, gradient, rcond=1e-12)[0]
-        while (new := log_likelihood(features, counts, parameters + step)) < value - 1e-9:
+        gradient, information = slope(pairs, counts, parameters)
+        level = np.trace(information) / len(parameters) or 1.0
+        # What the shift gets here it does not get in the step: the gradient has nothing along it.
+        step = solved(information + level * np.outer(shift, shift), gradient)
+        while (new := log_likelihood(pairs, counts, parameters + step)) < value - 1e-9:
             step /= 2
         parameters, value = parameters + step, new
-        if np.abs(step).max() < CLOSE_ENOUGH:
+        if np.abs(step).max() < close_enough:
             break
     return parameters
 
 
-def log_likelihood(features: Floats, counts: Floats, parameters: Floats) -> float:
-    return float((counts * scipy.special.log_softmax(features @ parameters, axis=1)).sum())
+def logits(pairs: Pairs, counts: Floats, parameters: Floats) -> Floats:
+    """Return logits[pair, outcome]: half the difference either way, and the tie term."""
+    half = (parameters[pairs.first] - parameters[pairs.second]) / 2
+    columns = [half, -half]
+    if counts.shape[1] == 3:
+        columns.append(np.full(len(half), parameters[-1]))
+    return np.stack(columns, axis=1)
 
 
-def fisher_information(features: Floats, chances: Floats, totals: Floats) -> Matrix:
-    """Return the expected information: the features' covariance under the model, summed."""
-    spread = features - np.einsum("po,poj->pj", chances, features)[:, None, :]
-    weighted = spread * (chances * totals[:, None])[:, :, None]
-    return np.asarray(np.einsum("poi,poj->ij", weighted, spread))
+def log_likelihood(pairs: Pairs, counts: Floats, parameters: Floats) -> float:
+    chances = scipy.special.log_softmax(logits(pairs, counts, parameters), axis=1)
+    return float((counts * chances).sum())
+
+
+def slope(pairs: Pairs, counts: Floats, parameters: Floats) -> tuple[Floats, Matrix]:
+    """Return the gradient and the expected information, from what each pair adds to them."""
+    chances = scipy.special.softmax(logits(pairs, counts, parameters), axis=1)
+    totals = counts.sum(axis=1)
+    lead = (chances[:, 0] - chances[:, 1]) / 2
+    spread = (chances[:, 0] + chances[:, 1]) / 4 - lead**2
+    gradient = to_systems(pairs, (counts[:, 0] - counts[:, 1]) / 2 - totals * lead)
+    information = between_systems(pairs, totals * spread)
+    if counts.shape[1] == 2:
+        return gradient, information
+    tie = chances[:, 2]
+    across = to_systems(pairs, -totals * lead * tie)[:, None]
+    own = np.array([[(totals * tie * (1 - tie)).sum()]])
+    gradient = np.append(gradient, (counts[:, 2] - totals * tie).sum())
+    return gradient, np.block([[information, across], [across.T, own]])
+
+
+def to_systems(pairs: Pairs, values: Floats) -> Floats:
+    """Add what each pair says to its first system, and take it from its second."""
+    size = len(pairs.systems)
+    given = np.bincount(pairs.first, values, size) - np.bincount(pairs.second, values, size)
+    return np.asarray(given)
+
+
+def between_systems(pairs: Pairs, weights: Floats) -> Matrix:
+    """Return the Laplacian of the graph whose edges are the pairs with these weights."""
+    size = len(pairs.systems)
+    edges = np.bincount(pairs.first * size + pairs.second, weights, size * size)
+    edges = edges.reshape(size, size)
+    edges = edges + edges.T
+    return np.asarray(np.diag(edges.sum(axis=1)) - edges)
+
+
+def solved(matrix: Matrix, vector: Floats) -> Floats:
+    """Solve a linear system; by least squares where it has no single solution."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, vector))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, vector, rcond=1e-12)[0])
 
 
 def difference_errors(pairs: Pairs, strength: Floats) -> Matrix:
@@ -140,10 +180,7 @@ def difference_errors(pairs: Pairs, strength: Floats) -> Matrix:
 def laplacian(pairs: Pairs, strength: Floats) -> Matrix:
     """Return the information about strengths: each game adds p (1 - p) to its pair."""
     p = scipy.special.expit(strength[pairs.first] - strength[pairs.second])
-    weights = np.zeros((len(strength),) * 2)
-    np.add.at(weights, (pairs.first, pairs.second), pairs.counts.sum(axis=1) * p * (1 - p))
-    weights += weights.T
-    return np.diag(weights.sum(axis=1)) - weights
+    return between_systems(pairs, pairs.counts.sum(axis=1) * p * (1 - p))
 
 
 def no_finite_tie_model(pairs: Pairs) -> str | None:

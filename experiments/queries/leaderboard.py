@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from evaluators.statistics import OPS
-from evaluators.statistics.rankings import cycles, next_best_pair, rating_intervals, win_matrix
+from evaluators.statistics.rankings import cycles_in, next_best_pair, rating_intervals, win_matrix
 from experiments.models import Comparison, Dataset
 from experiments.queries.leaderboard_games import Games, games_of
 from experiments.queries.paging import Slice, page_by_time
@@ -120,7 +120,7 @@ def _rated(remembered: _Remembered, model: Model) -> Board:
         reason=rating["reason"],
         warnings=_warnings(found, matrix),
         matrix=matrix,
-        cycles=_cycles(found, len(matrix)),
+        cycles=_cycles(matrix),
         next_pair=following["pair"],
         next_gain=following["gain"],
         games=found.games,
@@ -132,10 +132,12 @@ def _rated(remembered: _Remembered, model: Model) -> Board:
     )
 
 
-def _cycles(found: Games, systems: int) -> Sequence[Mapping[str, Any]]:
-    if systems > CYCLE_SYSTEMS:
+def _cycles(
+    matrix: Mapping[str, Mapping[str, Mapping[str, Any]]],
+) -> Sequence[Mapping[str, Any]]:
+    if len(matrix) > CYCLE_SYSTEMS:
         return []
-    triples: list[dict[str, Any]] = cycles(found.pairs)["cycles"]
+    triples: list[dict[str, Any]] = cycles_in(matrix)["cycles"]
     return triples[:MAX_CYCLES]
 
 
