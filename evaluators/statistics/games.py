@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from .inputs import Floats, Result, Truths, report, whole
+from .inputs import Floats, Result, Truths, fields, report, whole
 
 Game = Mapping[str, Any]
 Matrix = npt.NDArray[np.float64]
@@ -58,7 +58,7 @@ def add_up(games: Iterable[Game]) -> Pairs:
     sums: dict[tuple[str, str], list[int]] = {}
     systems, excluded = set(), 0
     for game in games:
-        a, b = game["a"], game["b"]
+        a, b = sides_of(game)
         result = [whole(key, game.get(key, 0)) for key in ("wins_a", "wins_b", "ties")]
         systems |= {a, b}
         if a == b:
@@ -78,6 +78,14 @@ def add_up(games: Iterable[Game]) -> Pairs:
         np.array([sums[pair] for pair in met], dtype=np.float64).reshape(-1, 3),
         excluded,
     )
+
+
+def sides_of(game: Game) -> tuple[str, str]:
+    """Return the names of the two systems; ValueError unless both are texts."""
+    a, b = (fields("games", game).get(side) for side in ("a", "b"))
+    if isinstance(a, str) and isinstance(b, str):
+        return a, b
+    raise ValueError(f"a and b must be the names of two systems, not {a!r} and {b!r}.")
 
 
 def bt_identifiable(games: Iterable[Game]) -> Result:

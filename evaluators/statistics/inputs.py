@@ -13,21 +13,35 @@ Truths = npt.NDArray[np.bool_]
 Whole = npt.NDArray[np.signedinteger[Any]]
 
 
+# Beyond, floats no longer tell whole numbers apart.
+LARGEST_COUNT = 2**53
+# Beyond, squares no longer fit into a float.
+LARGEST = 1e150
+
+
 def finite(name: str, value: float) -> float:
     """Return a finite number as a float; ValueError for anything else, text included."""
-    # Looking for `__float__` takes fifty times as long as looking at the type.
-    is_number = type(value) in (int, float) or isinstance(value, SupportsFloat)
-    if is_number and math.isfinite(value):
+    if is_number(value) and -LARGEST <= value <= LARGEST:
         return float(value)
-    raise ValueError(f"{name} must be a finite number, not {value!r}.")
+    raise ValueError(f"{name} must be a finite number up to {LARGEST:g}, not {shown(value)}.")
 
 
 def whole(name: str, value: float) -> int:
     """Return a count as an int; ValueError unless it is a whole number from 0 up."""
-    number = finite(name, value)
-    if number != int(number) or number < 0:
-        raise ValueError(f"{name} must be a whole number from 0 up, not {value!r}.")
-    return int(value)
+    if is_number(value) and 0 <= value <= LARGEST_COUNT and value == int(value):
+        return int(value)
+    raise ValueError(f"{name} must be a whole number from 0 to 2^53, not {shown(value)}.")
+
+
+def is_number(value: object) -> bool:
+    """Whether it can be a float; to look for `__float__` takes fifty times as long."""
+    return type(value) in (int, float) or isinstance(value, SupportsFloat)
+
+
+def shown(value: object) -> str:
+    """A value in a message, cut where it is long."""
+    text = repr(value) if not isinstance(value, int) or value.bit_length() < 1_000 else "that large"
+    return text if len(text) <= 80 else f"{text[:80]}…"
 
 
 def fraction(name: str, value: float) -> float:
@@ -64,6 +78,13 @@ def numbers(values: Sequence[object]) -> Floats:
     return np.where(np.isfinite(array), array, np.nan)
 
 
+def fields(name: str, row: object) -> Mapping[str, Any]:
+    """Return a row that is an object; ValueError for anything else."""
+    if isinstance(row, Mapping):
+        return row
+    raise ValueError(f"Each of {name} must be an object, not {shown(row)}.")
+
+
 def complete(*columns: Sequence[object]) -> Floats:
     """Return the rows in which every column has a number, one column each."""
     rows = np.column_stack([numbers(column) for column in columns])
@@ -75,8 +96,11 @@ def report(reasons: Iterable[str] = (), /, **values: Any) -> Result:
 
     Numbers that are not finite become null, since neither JSON nor jsonb can hold them.
     """
+    told = list(dict.fromkeys(reasons))
+    if not told and any(isinstance(one, float) and math.isinf(one) for one in values.values()):
+        told = ["A number is too large for a float."]
     result = {key: plain(value) for key, value in values.items()}
-    return result | {"reason": " ".join(dict.fromkeys(reasons)) or None}
+    return result | {"reason": " ".join(told) or None}
 
 
 def nothing(reason: str, /, *keys: str, **known: Any) -> Result:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy
 
-from .inputs import Floats, Result, complete, nothing, report, same_length
+from .inputs import Floats, Result, complete, fields, nothing, report, same_length
 from .intervals import NO_ROWS, fair_coin_p, wilson_interval
 from .moments import NOISE
 
@@ -23,7 +23,8 @@ def position_report(verdicts: Sequence[Mapping[str, str | None]]) -> Result:
     `ab` is the verdict with A shown first. Rows without both verdicts are left out and counted;
     shares in 0..1, null without rows; ValueError for another verdict. Source: Zheng et al. 2023.
     """
-    return position_report_of(Counter((row.get("ab"), row.get("ba")) for row in verdicts))
+    rows = (fields("verdicts", row) for row in verdicts)
+    return position_report_of(Counter((row.get("ab"), row.get("ba")) for row in rows))
 
 
 def position_report_of(pairs: Counter[tuple[str | None, str | None]]) -> Result:

@@ -87,9 +87,12 @@ def sample_size_repeats(
     variance += not_negative("within_var_a", within_var_a) / runs_a
     variance += not_negative("within_var_b", within_var_b) / runs_b
     quantiles = sum(power_quantiles(alpha, power))
-    if finite("delta", delta) == 0:
+    delta = finite("delta", delta)
+    if delta == 0:
         return nothing("No number of rows shows a difference of 0.", "n", "n_raw")
-    n_raw = quantiles**2 * variance / delta**2
+    n_raw = quantiles**2 * (variance / abs(delta) / abs(delta))
+    if math.isinf(n_raw):
+        return nothing("More rows than a float can count.", "n", "n_raw")
     return report(n=max(1, math.ceil(n_raw - 1e-9)), n_raw=n_raw)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from .games import Game, Matrix, Pairs, add_up, identifiability
+from .games import Game, Matrix, Pairs, add_up, identifiability, sides_of
 from .inputs import Floats, Result, Whole, finite, not_negative, nothing, report
 
 ELO_PER_STRENGTH = 400 / math.log(10)
@@ -204,6 +204,11 @@ def no_finite_tie_model(pairs: Pairs) -> str | None:
     return "Wins all point one way and the rest are ties; no finite rating with ties."
 
 
+def expected_score(difference: float, base: float) -> float:
+    """Return 1 / (1 + base ** -difference), also where the power does not fit into a float."""
+    return float(scipy.special.expit(difference * math.log(base)))
+
+
 def elo_online(
     games: Iterable[Game],
     k: float = 32,
@@ -220,11 +225,12 @@ def elo_online(
         raise ValueError("scale and base must be above 0.")
     rating: dict[str, float] = {}
     for game in games:
-        a, b, outcome = game["a"], game["b"], game["outcome"]
+        a, b = sides_of(game)
+        outcome = game.get("outcome")
         if outcome not in POINTS:
             raise ValueError(f"outcome must be A, B or T, not {outcome!r}.")
         own, other = rating.setdefault(a, initial), rating.setdefault(b, initial)
-        gain = k * (POINTS[outcome] - 1 / (1 + base ** ((other - own) / scale)))
+        gain = k * (POINTS[outcome] - expected_score((own - other) / scale, base))
         if a != b:
             rating[a], rating[b] = own + gain, other - gain
     return report([] if rating else ["No games."], rating=rating)

@@ -86,7 +86,7 @@ def anytime_sequence(outcomes: str, alpha: float = 0.05) -> Result:
     without a decided row. Source: Ville 1939; Waudby-Smith and Ramdas 2020.
     """
     alpha = fraction("alpha", alpha)
-    if set(outcomes) - set("ABT"):
+    if not isinstance(outcomes, str) or set(outcomes) - set("ABT"):
         raise ValueError("outcomes may hold only the letters A, B and T.")
     letters = np.frombuffer(outcomes.encode(), dtype=np.uint8)
     wins, losses = np.cumsum(letters == ord("A")), np.cumsum(letters == ord("B"))

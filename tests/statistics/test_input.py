@@ -10,6 +10,8 @@ from evaluators.statistics import OPS
 
 GAME = {"a": "A", "b": "B", "wins_a": 0, "wins_b": 0, "ties": 0}
 
+SPREAD = dict.fromkeys(("between_var", "within_var_a", "repeats_a", "within_var_b", "repeats_b"), 1)
+
 GAPS = [
     ("paired_difference", {"a": [1, None, 0, 1], "b": [0, 1, math.nan, 0.5]}, 2),
     ("paired_bootstrap", {"differences": [0.1, None, 0.4, math.inf]}, 2),
@@ -96,6 +98,23 @@ BAD = [
     ),
     ("judge_calibration", {"confidence": [1.2], "correct": [1]}),
     ("judge_calibration", {"confidence": [0.2], "correct": [0.5]}),
+    ("sign_test", {"wins": 10**400, "losses": 0}),
+    ("tie_summary", {"wins_a": 1e308, "wins_b": 0, "ties": 0}),
+    ("anytime_binomial", {"wins": 1, "losses": 0, "alpha": 10**400}),
+    ("msprt_normal", {"n": 9, "mean": 1e200, "sigma": 1, "tau": 1}),
+    ("sample_size_repeats", SPREAD | {"within_var_a": 1e200, "delta": 1}),
+    ("anytime_sequence", {"outcomes": ["A", "B"]}),
+    ("elo_online", {"games": [{"a": "A", "b": "B"}]}),
+    ("position_report", {"verdicts": ["A"]}),
+    ("position_report", {"verdicts": [None]}),
+]
+
+
+NO_GAMES: list[Any] = ["x", None, {}, GAME | {"a": None}, GAME | {"b": 7}]
+BAD += [
+    (op, {"games": [game]})
+    for op in ("bradley_terry", "davidson", "bt_identifiable", "elo_online")
+    for game in NO_GAMES
 ]
 
 
@@ -103,3 +122,16 @@ BAD = [
 def test_it_refuses_input_that_cannot_be(op: str, inputs: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"must|cannot|Expected|may|one entry"):
         OPS[op](**inputs)
+
+
+def test_a_number_too_large_for_a_float_is_null_and_says_so() -> None:
+    few = OPS["sample_size_repeats"](**SPREAD, delta=1e-200)
+    assert (few["n"], few["reason"]) == (None, "More rows than a float can count.")
+    far = OPS["msprt_normal"](n=9, mean=1e100, sigma=1e-100, tau=1e-100)
+    assert far["likelihood_ratio"] is None
+    assert "too large" in far["reason"]
+
+
+def test_elo_ratings_may_drift_far_apart() -> None:
+    games = [{"a": "A", "b": "B", "outcome": "A"}, {"a": "B", "b": "A", "outcome": "A"}] * 2
+    assert OPS["elo_online"](games=games, k=1e6)["rating"].keys() == {"A", "B"}
