@@ -168,7 +168,7 @@ def msprt_normal(
     keys = ("likelihood_ratio", "p", "low", "high")
     if n == 0:
         return nothing("No rows.", *keys)
-    if variance == 0 or prior == 0:
+    if variance * prior == 0:
         return nothing("sigma and tau must be above 0.", *keys)
     total = variance + n * prior
     spread = 2 * variance * total / (n * n * prior)

@@ -127,8 +127,9 @@ def test_it_refuses_input_that_cannot_be(op: str, inputs: dict[str, Any]) -> Non
 def test_a_number_too_large_for_a_float_is_null_and_says_so() -> None:
     few = OPS["sample_size_repeats"](**SPREAD, delta=1e-200)
     assert (few["n"], few["reason"]) == (None, "More rows than a float can count.")
-    far = OPS["msprt_normal"](n=9, mean=1e100, sigma=1e-100, tau=1e-100)
+    far = OPS["msprt_normal"](n=9, mean=1e100, sigma=0.1, tau=0.1)
     assert far["likelihood_ratio"] is None
+    assert OPS["msprt_normal"](n=9, mean=1, sigma=1e-100, tau=1e-100)["reason"]
     assert "too large" in far["reason"]
 
 
