@@ -12,6 +12,7 @@ from django.core.management import CommandError
 from django.core.management.commands import flush
 from django.db import connection
 from django.test import override_settings
+from hypothesis import settings as hypothesis_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from experiments.models import Comparison
@@ -26,6 +27,9 @@ from tests.factories import (
 from tiebreak.accounts.models import User, Workspace
 
 FLUSH_TRIES = 10
+# How long an example takes says how busy the machine is, and nothing about the code.
+hypothesis_settings.register_profile("tiebreak", deadline=None)
+hypothesis_settings.load_profile("tiebreak")
 
 
 @pytest.fixture

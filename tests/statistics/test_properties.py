@@ -94,7 +94,7 @@ def test_paired_differences_mirror_and_ignore_row_order(a: list[float], rng: ran
 
 
 @given(scores, st.randoms(use_true_random=False))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_bootstrap_gives_the_same_digits_in_any_order(values, rng: random.Random) -> None:
     moved = rng.sample(values, len(values))
     first = OPS["paired_bootstrap"](differences=values, seed=7, resamples=500)
@@ -111,7 +111,6 @@ def test_corrected_p_values_only_grow_and_holm_is_stricter(p_values: list[float]
 
 
 @given(games, st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_ratings_do_not_depend_on_the_order_of_arrival(
     played: list[Any], rng: random.Random
 ) -> None:
@@ -132,7 +131,6 @@ def test_ratings_do_not_depend_on_the_order_of_arrival(
 
 
 @given(games)
-@settings(deadline=None)
 def test_finite_ratings_exist_exactly_when_the_graph_says_so(played: list[Any]) -> None:
     rated = OPS["bradley_terry"](games=played)
     assert (rated["strength"] is not None) == OPS["bt_identifiable"](games=played)["identifiable"]
@@ -169,7 +167,6 @@ def test_the_position_report_mirrors(verdicts: list[dict[str, str]]) -> None:
 
 
 @given(st.lists(st.sampled_from("ABT"), min_size=1, max_size=40), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_agreement_is_symmetric_and_matches_the_alpha_of_many_raters(labels, rng) -> None:
     other = rng.sample(labels, len(labels))
     here = OPS["two_rater_agreement"](rater_1=labels, rater_2=other)
