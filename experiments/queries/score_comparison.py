@@ -79,6 +79,9 @@ class Difference:
 
     @property
     def settled(self) -> bool:
+        """Whether test and interval agree; in skewed scores they may not."""
+        if self.low is not None and self.high is not None and self.low <= 0 <= self.high:
+            return False
         return self.adjusted_p is not None and self.adjusted_p < ALPHA
 
     @property

@@ -84,11 +84,16 @@ def current_report(evaluator: ComparisonEvaluator) -> Report:
     return found.report if found and found.fresh else add_up(evaluator)
 
 
-def quick_report(evaluator: ComparisonEvaluator) -> StoredReport | None:
-    """What can be shown at once; None, or one that is not fresh, when a worker must add it up."""
+def quick_report(
+    evaluator: ComparisonEvaluator, *, judged: int | None = None
+) -> StoredReport | None:
+    """What can be shown at once; None, or one that is not fresh, when a worker must add it up.
+
+    `judged` says how many verdicts there are, where the caller knows already.
+    """
     found = stored_report(evaluator)
     if found and found.fresh:
         return found
-    if outcome_counts(evaluator).judged > ADDED_UP_AT_ONCE:
+    if (outcome_counts(evaluator).judged if judged is None else judged) > ADDED_UP_AT_ONCE:
         return found
     return StoredReport(add_up(evaluator), timezone.now(), fresh=True)

@@ -150,9 +150,12 @@ def _roll_up(evaluator_id: int) -> None:
         .annotate(total=Sum("amount"))
         .order_by(*groups)
     )
-    OutcomeDelta.objects.filter(pk__in=ids).delete()
-    OutcomeDelta.objects.bulk_create(
+    left = [
         OutcomeDelta(evaluator_id=evaluator_id, amount=row.pop("total"), **row)
         for row in sums
         if row["total"]
-    )
+    ]
+    # With many splits the sums may be as many: nothing is won by writing them anew.
+    if len(left) < len(ids):
+        OutcomeDelta.objects.filter(pk__in=ids).delete()
+        OutcomeDelta.objects.bulk_create(left)

@@ -8,12 +8,18 @@ from html import unescape
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from experiments.models import Comparison
+from experiments.models import Comparison, Judgment, Outcome
 from experiments.queries.judging_report import report_of
+from experiments.services import reports
+from experiments.services.judgment_rows import Decided
+from experiments.services.judgments import record_judgments
+from experiments.verdicts import Verdict
 from tests.factories import judge, make_comparison, make_dataset, make_experiment, make_key
 from tiebreak.accounts.models import User, Workspace
 
@@ -84,6 +90,23 @@ def test_it_says_why_there_is_no_rate_at_equal_length(
     client.force_login(alice)
     page = client.get(reverse("comparison_detail", args=[comparison.uid]), {"adj": "length"})
     assert "Length alone separates wins from losses" in page.content.decode()
+
+
+def test_a_report_that_is_behind_does_not_count_outcomes_twice(
+    client: Client, alice: User, judged: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def counted() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(reverse("comparison_detail", args=[judged.uid])).status_code == 200
+        return sum("experiments_outcomedelta" in query["sql"] for query in queries)
+
+    client.force_login(alice)
+    counted()
+    with_report = counted()
+    monkeypatch.setattr(reports, "ADDED_UP_AT_ONCE", 2)
+    won = Judgment.objects.filter(comparison=judged, outcome="b").order_by("pk")[0]
+    record_judgments(judged, [Decided(won.pk, Verdict(Outcome.A), [])])
+    assert counted() == with_report
 
 
 def test_a_fragment_is_the_report_alone(client: Client, alice: User, judged: Comparison) -> None:

@@ -42,6 +42,16 @@ def test_it_is_the_paired_difference_of_shared_examples(workspace: Workspace) ->
     assert row.sentence == "Scores higher."
 
 
+def test_an_interval_that_covers_no_difference_is_not_settled(workspace: Workspace) -> None:
+    dataset = make_dataset(workspace, ["x"] * 7)
+    base, skewed = scored(dataset, [0] * 7), scored(dataset, [5, *[0.1] * 6])
+    (row,) = compare_scores([base, skewed]).differences
+    assert row.low is not None
+    assert row.low < 0
+    assert row.adjusted_p == pytest.approx(2 / 2**7)
+    assert row.sentence == "Not settled."
+
+
 def test_repetitions_of_an_example_count_once(workspace: Workspace) -> None:
     dataset = make_dataset(workspace, ["x"] * 3)
     base, other = scored(dataset, [0, 0, 0]), scored(dataset, [1, 0, 1])

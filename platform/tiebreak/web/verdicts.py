@@ -41,7 +41,7 @@ def verdict_context(
     swap: bool,
 ) -> dict[str, Any]:
     """The verdict by the address's rules (`rate`, `rule`, `adj`), and what stands beside it."""
-    found = quick_report(evaluator) if counts.judged else None
+    found = quick_report(evaluator, judged=counts.judged) if counts.judged else None
     if counts.judged and not (found and found.fresh):
         start_report(evaluator)
     report = found.report if found else None
