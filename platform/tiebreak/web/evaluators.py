@@ -15,7 +15,8 @@ from experiments.errors import InvalidError
 from experiments.models import Evaluator, Experiment
 from experiments.queries.evaluator_list import evaluator_page, uses_of, versions_of
 from experiments.services.evaluators import archive_evaluator
-from experiments.services.trials import TRIAL_ROWS, try_out, try_out_runs
+from experiments.services.run_trials import try_out_runs
+from experiments.services.trials import TRIAL_ROWS, try_out
 from tiebreak import access
 from tiebreak.accounts.models import Role
 from tiebreak.web.datasets import paging_links, place_of, search_of
