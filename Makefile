@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 PYTEST := .venv/bin/pytest -n 2 --dist loadgroup
 
-.PHONY: demo serve setup check format test test-full lock wheel clean
+.PHONY: demo serve setup check format test test-full screenshots lock wheel clean
 
 demo: ; @python3 scripts/setup.py run && exec $(PY) -m tiebreak.cli demo
 serve: ; @python3 scripts/setup.py run && exec $(PY) -m tiebreak.cli serve
@@ -25,6 +25,9 @@ test: setup
 
 test-full: setup
 	$(PYTEST)
+
+screenshots: setup
+	$(PY) scripts/screenshots.py $(if $(README),--readme)
 
 lock: setup
 	.venv/bin/uv pip compile -q --universal --generate-hashes --no-emit-index-url pyproject.toml -o requirements.lock
