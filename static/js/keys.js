@@ -39,6 +39,7 @@ const acts = {
   "]": () => press("page-older"),
   o: () => document.activeElement?.matches(".row-link") && document.activeElement.click(),
   d: () => press("view-diff"),
+  x: () => document.activeElement?.closest("tr")?.querySelector("input[form=tray]")?.click(),
   n: () => press("new"),
   y: copyLink,
   "?": () => document.getElementById("keys")?.showModal(),

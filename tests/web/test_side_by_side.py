@@ -290,6 +290,17 @@ def test_what_makes_no_sense_falls_back(
     assert numbers(show(client, dataset, systems, **query)) == ["0", "1", "2", "3"]
 
 
+def test_the_link_of_scripts_to_several_experiments_leads_here(
+    client: Client, alice: User, dataset: Dataset, systems: list[Experiment]
+) -> None:
+    client.force_login(alice)
+    chosen = ",".join(str(one.uid) for one in systems)
+    link = f"/o/{dataset.workspace.uid}/datasets/{dataset.uid}/compare?selectedSessions={chosen}"
+    answer = client.get(link)
+    query = {"exp": [str(one.uid) for one in systems]}
+    assert answer.headers["Location"] == reverse("side_by_side", args=[dataset.uid], query=query)
+
+
 def test_strangers_see_nothing(
     client: Client, mallory: User, dataset: Dataset, systems: list[Experiment]
 ) -> None:

@@ -207,3 +207,17 @@ def test_a_range_is_ticked_by_shift_and_too_many_are_told(
     alice_page.locator("#tray-clear").click()
     expect(boxes.nth(0)).not_to_be_checked()
     assert "exp=" not in alice_page.url
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.browser
+def test_rows_are_walked_ticked_and_opened_by_keys(alice_page: Page, dataset: Dataset) -> None:
+    make_many(dataset, 3)
+    alice_page.goto(reverse("experiment_list"))
+    for key in ("j", "x", "j", "x"):
+        alice_page.keyboard.press(key)
+    expect(alice_page.locator("#tray-told")).to_have_text("2 ticked")
+    expect(alice_page.locator("input[form=tray]").nth(1)).to_be_checked()
+    alice_page.keyboard.press("k")
+    alice_page.keyboard.press("o")
+    expect(alice_page.locator("h1")).to_contain_text("system 2")

@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from experiments.queries.score_comparison import MAX_EXPERIMENTS
 from tiebreak import access
 from tiebreak.accounts.models import Role, User
 from tiebreak.web.http import HtmxHttpRequest, needs
@@ -55,15 +56,18 @@ def dataset_link(
 @require_GET
 @needs(Role.VIEWER)
 def compare_link(request: HtmxHttpRequest, tenant: UUID, uid: UUID) -> HttpResponse:
-    """A comparative experiment, or one experiment's results."""
+    """A comparative experiment, one experiment's results, or those of several side by side."""
     _enter(request, tenant)
     comparison = request.GET.get("comparativeExperiment")
     if comparison:
         found = access.comparison(request.workspace, comparison)
         return HttpResponseRedirect(reverse("comparison_detail", args=[found.uid]))
-    first = request.GET.get("selectedSessions", "").partition(",")[0]
-    if first:
-        experiment = access.experiment(request.workspace, first)
-        return HttpResponseRedirect(reverse("experiment_detail", args=[experiment.uid]))
+    chosen = request.GET.get("selectedSessions", "").split(",")[: MAX_EXPERIMENTS + 1]
+    experiments = [access.experiment(request.workspace, one) for one in chosen if one]
+    if len(experiments) > 1:
+        query = {"exp": [str(one.uid) for one in experiments]}
+        return HttpResponseRedirect(reverse("side_by_side", args=[uid], query=query))
+    if experiments:
+        return HttpResponseRedirect(reverse("experiment_detail", args=[experiments[0].uid]))
     access.dataset(request.workspace, uid)
     return HttpResponseRedirect(reverse("dataset_experiments", args=[uid]))
