@@ -43,6 +43,8 @@ _REFUSAL = re.compile(
 # After "Correct:" this makes the word the name of a field, not its value.
 _FIELD_NAME = re.compile(r"\s*(?:yes|no|true|false)\b[\s.!]*(?:\n|\Z)", re.I)
 _RANGE = re.compile(r"[\s*_`]{0,4}(?:[–—~-]|to\b|or\b)[\s*_`]{0,4}\d")
+# Not the dot of "N.B." or "No. 1", nor the hyphen of "yes-man".
+_AFTER_OPENING = r"\.(?!\w|\s?\d)|-(?!\w)|[,:;!(–—]"
 # Searching for objects stops after so many opening braces; replies are short.
 _MOST_BRACES = 500
 
@@ -224,7 +226,7 @@ def _rated(text: str, scale: Scale) -> Iterator[Found]:
 
 
 def _opening(text: str, scale: Scale) -> Iterator[Found]:
-    match = re.match(rf"[\s*_`\"'(\[#>]*({scale.word})[\s*_`\"')\]]*([,.:;!(–—-])", text, re.I)
+    match = re.match(rf"[\s*_`\"'(\[#>]*({scale.word})[\s*_`\"')\]]*({_AFTER_OPENING})", text, re.I)
     if not match or scale.number or match[1].casefold() + match[2] == "a(":
         return
     if not _FIELD_NAME.match(text[match.end() :]) and not _opens_a_list(match, scale):

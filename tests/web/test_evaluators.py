@@ -92,7 +92,7 @@ def test_own_criteria_and_a_prompt_of_ones_own_are_kept(alice: User, workspace: 
     assert saved.settings["criteria"] == {"kind": "Is it {{ 7*7 }} kind?"}
     page = signed_in(alice).get(reverse("evaluator_edit", args=[saved.uid])).content.decode()
     assert "{{ 7*7 }}" in page
-    assert "49" not in page
+    assert "Is it 49 kind" not in page
 
 
 def test_a_trial_shows_prompt_reply_and_verdict_and_saves_nothing(
