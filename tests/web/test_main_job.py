@@ -133,7 +133,8 @@ def test_the_main_job(
         expect(page.locator(".progress")).to_be_visible()
         expect(page.locator("#verdict-card .chip")).to_have_text("complete", timeout=40_000)
         assert stub.stats()["max_in_flight"] <= 4
-        assert stub.stats()["calls"] == 2 * ROWS
+        # Four answers are the same: in either order they are one question.
+        assert stub.stats()["calls"] == 2 * ROWS - 4
     sentence = page.locator("#verdict-sentence")
     expect(sentence).to_contain_text(f"{newer.name} wins")
     expect(sentence).to_contain_text("20 of the 26")
