@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -37,7 +37,7 @@ WIDE: ViewportSize = {"width": 1440, "height": 900}
 # What ends the session, writes a file, or only differs in its place of the same list.
 LEFT_OUT = re.compile(
     r"/sign-out|/export|format=|/openapi|/api/|[?&](after|before|n|size|row|a|b|out|diff|view|rate"
-    r"|rule|adj|meta\.[^=]*)=|/static/|#"
+    r"|rule|adj|swap|won|only|in|lacks|meta(\.[^=]*)?)=|/static/|#"
 )
 
 
@@ -78,10 +78,10 @@ def shape(path: str) -> str:
     return re.sub(r"[0-9a-f-]{36}|(?<=/new/)\w+", "*", path)
 
 
-def crawl(page: Page, start: str) -> Iterator[str]:
+def crawl(page: Page, starts: Sequence[str]) -> Iterator[str]:
     """Addresses below our server that links lead to, a few of each shape, breadth first."""
     shapes: Counter[str] = Counter()
-    seen, waiting = {start}, [start]
+    seen, waiting = set(starts), list(starts)
     while waiting:
         path = waiting.pop(0)
         answer = page.goto(path)
@@ -99,6 +99,31 @@ def crawl(page: Page, start: str) -> Iterator[str]:
                 waiting.append(target)
 
 
+def side_by_side_of(comparison: Comparison) -> str:
+    exp = [str(row.uid) for row in comparison.dataset.experiments.order_by("pk")]
+    return reverse("side_by_side", args=[comparison.dataset.uid], query={"exp": exp})
+
+
+def starts_of(comparison: Comparison) -> list[str]:
+    """The first page, and what no plain link leads to: open drawers, filters, what is ticked."""
+    dataset, beside = comparison.dataset, side_by_side_of(comparison)
+    row = dataset.examples.order_by("pk")[0].uid
+    exp = beside.partition("?")[2]
+    detail = reverse("dataset_detail", args=[dataset.uid])
+    view = reverse("comparison_detail", args=[comparison.uid])
+    return [
+        reverse("dataset_list"),
+        f"{beside}&diff=base&row={row}",
+        f"{beside}&won=better.2.correct&meta=all&only=differing",
+        f"{detail}?row={row}",
+        f"{detail}?row=new",
+        f"{detail}?example={row}",
+        f"{view}?swap=1&view=chat&row={row}",
+        f"{reverse('experiment_list')}?{exp}",
+        f"{reverse('experiments_evaluate')}?{exp}",
+    ]
+
+
 def violations(page: Page) -> list[str]:
     found = Axe().run(page).response["violations"]
     return [
@@ -111,7 +136,7 @@ def violations(page: Page) -> list[str]:
 def test_every_page_answers_is_accessible_and_fits(alice_page: Page, filled: Comparison) -> None:
     wrong: list[str] = []
     visited = []
-    for path in crawl(alice_page, reverse("dataset_list")):
+    for path in crawl(alice_page, starts_of(filled)):
         visited.append(path)
         for scheme in ("light", "dark"):
             alice_page.emulate_media(color_scheme=scheme)
@@ -128,26 +153,31 @@ def test_every_page_answers_is_accessible_and_fits(alice_page: Page, filled: Com
     assert wrong == []
 
 
-def test_every_switch_of_the_comparison_changes_what_is_seen(
-    alice_page: Page, filled: Comparison
+@pytest.mark.parametrize(("place", "least"), [("judged", 16), ("beside", 11)])
+def test_every_switch_of_a_view_changes_what_is_seen(
+    alice_page: Page, filled: Comparison, place: str, least: int
 ) -> None:
-    address = reverse("comparison_detail", args=[filled.uid])
+    views = {
+        "judged": reverse("comparison_detail", args=[filled.uid]),
+        "beside": side_by_side_of(filled),
+    }
+    address = views[place]
     alice_page.goto(address)
     buttons = alice_page.eval_on_selector_all(
-        "#judged a[role=button]", "links => links.map(link => link.id)"
+        f"#{place} a[role=button]", "links => links.map(link => link.id)"
     )
-    assert len(buttons) > 15
+    assert len(buttons) >= least
     dead = []
     for name in buttons:
         alice_page.goto(address)
         control = alice_page.locator(f"[id='{name}']")
         pressed = control.get_attribute("aria-pressed")
-        before = alice_page.inner_html("#judged")
+        before = alice_page.inner_html(f"#{place}")
         with alice_page.expect_response(lambda answer: answer.ok):
             control.click()
         alice_page.wait_for_timeout(200)
         moved = alice_page.url.split(address)[-1] not in ("", "?")
-        if pressed == "false" and not (moved and alice_page.inner_html("#judged") != before):
+        if pressed == "false" and not (moved and alice_page.inner_html(f"#{place}") != before):
             dead.append(name)
     assert dead == []
 
