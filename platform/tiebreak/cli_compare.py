@@ -51,6 +51,18 @@ def parser() -> Parser:
     made.add_argument("--provider", help="id of the model to ask, for evaluators that ask one")
     made.add_argument("--order", choices=("both", "random", "off"), default="both")
     made.add_argument("--max-concurrency", type=int, default=8, metavar="N")
+    made.add_argument(
+        "--margin",
+        type=float,
+        default=5,
+        metavar="POINTS",
+        help="the smallest difference that matters; within it the two can be equivalent",
+    )
+    made.add_argument("--max-calls", type=int, metavar="N", help="the most calls to a model")
+    made.add_argument("--max-cost", type=float, metavar="DOLLARS", help="the most to pay")
+    made.add_argument(
+        "--stop-when-certain", action="store_true", help="ask no further once the verdict is sure"
+    )
     made.add_argument("--name", help="of the comparison; else the names of the two")
     made.add_argument("--timeout", type=seconds, default=3600, metavar="SECONDS")
     made.add_argument("--json", action="store_true", help="print the API's answer")
@@ -166,6 +178,10 @@ def launch(server: Server, options: argparse.Namespace) -> dict[str, Any]:
         "evaluators": [evaluator],
         "order": options.order,
         "max_concurrency": options.max_concurrency,
+        "margin": options.margin / 100,
+        "max_calls": options.max_calls,
+        "max_cost": options.max_cost,
+        "stop_when_certain": options.stop_when_certain,
         "name": options.name or "",
     }
     found: dict[str, Any] = server.post("/comparisons", body)

@@ -79,6 +79,25 @@ def test_page_api_and_command_line_show_the_same_numbers(
     assert "12 of 12 done" in printed.err
 
 
+def test_margin_and_budget_are_those_that_were_asked_for(
+    worker: Worker, live_server: LiveServer, dataset: Dataset, api_key: str, workspace: Workspace,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    assert gate(live_server, api_key, "good", "half", "--margin", "60") == 3
+    assert "margin" in capsys.readouterr().err
+    with StubJudge() as stub:
+        provider = make_provider(workspace, stub.base_url)
+        words = ["--margin", "8", "--max-calls", "3", "--provider", str(provider.uid)]
+        own = ["--dataset", "words", "--evaluator", "labeled_pairwise_string", "--endpoint"]
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["compare", "good", "bad", *own, live_server.url, "--key", api_key, *words])
+        assert ended.value.code == 3
+        assert stub.stats()["calls"] <= 3
+    assert "budget" in capsys.readouterr().err
+    comparison = Comparison.objects.get()
+    assert comparison.margin == 0.08
+
+
 def test_what_cannot_be_judged_fails(
     live_server: LiveServer, dataset: Dataset, api_key: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
