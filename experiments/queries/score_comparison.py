@@ -18,7 +18,7 @@ ALPHA = 0.05
 
 # A repeated example and several scores of one run come to one value: the example is the unit.
 MEAN_SCORES = """
-SELECT feedback.key, run.experiment_id, run.example_uid::text, avg(feedback.score)::float8
+SELECT feedback.key, run.experiment_id, run.example_uid, avg(feedback.score)::float8
 FROM experiments_feedback feedback
 JOIN experiments_run run
   ON run.workspace_id = feedback.workspace_id AND run.uid = feedback.run_uid
@@ -186,7 +186,11 @@ def scores_of(experiments: Sequence[Experiment], keys: Sequence[str]) -> dict[st
     }
     found: dict[str, dict[int, dict[str, float]]] = {}
     with connection.cursor() as cursor:
-        cursor.execute(MEAN_SCORES, values)
+        cursor.execute(
+            "SELECT key, experiment, example::text, score "  # noqa: S608
+            f"FROM ({MEAN_SCORES}) AS one(key, experiment, example, score)",
+            values,
+        )
         for key, experiment, example, score in cursor.fetchall():
             found.setdefault(key, {}).setdefault(experiment, {})[example] = score
     return dict(found)

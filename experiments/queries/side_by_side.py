@@ -45,7 +45,7 @@ SELECT one.key, one.experiment, count(*), count(one.base),
        count(*) FILTER (WHERE one.score = one.base)
 FROM (
     SELECT key, experiment, score, max(score) FILTER (WHERE experiment = %(baseline)s)
-        OVER (PARTITION BY key, example) AS base
+        OVER (PARTITION BY example, key COLLATE "C") AS base
     FROM scores
 ) one
 GROUP BY 1, 2 ORDER BY 1
@@ -87,7 +87,7 @@ _IN_SPLIT = """EXISTS (
       AND revision.splits @> ARRAY[%(split)s])"""
 
 _STANDS = """(example.uid IN (
-    SELECT example::uuid FROM scores
+    SELECT example FROM scores
     WHERE key = %(key{n})s AND experiment IN (%(experiment{n})s, %(baseline)s)
     GROUP BY example
     HAVING max(score) FILTER (WHERE experiment = %(experiment{n})s)
