@@ -78,6 +78,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "tiebreak.web.compression.PageCompressionMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "tiebreak.web.http.ContentSecurityPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
