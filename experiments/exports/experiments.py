@@ -97,7 +97,7 @@ def _record(run: Run, example: ExampleRevision | None, marks: Sequence[Feedback]
         "completion_tokens": cell(run.completion_tokens),
         "total_tokens": cell(run.total_tokens),
         "total_cost": f"{run.total_cost:f}" if run.total_cost is not None else None,
-        "scores": _scores(marks),
+        "scores": scores_json(marks),
         "feedback": "[" + ",".join(map(feedback_json, marks)) + "]",
     }
 
@@ -108,7 +108,7 @@ def _seconds(run: Run) -> str | None:
     return cell((run.end_time - run.start_time).total_seconds())
 
 
-def _scores(marks: Sequence[Feedback]) -> str:
+def scores_json(marks: Sequence[Feedback]) -> str:
     """The latest score per key, as it was sent."""
     latest = {row.key: row.score_text for row in marks if row.score_text and not row.is_error}
     return "{" + ",".join(f"{dumps(key)}:{score}" for key, score in latest.items()) + "}"

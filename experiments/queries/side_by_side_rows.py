@@ -40,12 +40,16 @@ NO_RUN = Cell(Side(None, None, "No run"))
 class Line:
     """An example: `repetitions` holds a list of cells, one per experiment, for each repetition."""
 
-    example: Example
+    revision: ExampleRevision
     input: str | None
     reference: str | None
     repetitions: Sequence[Sequence[Cell]]
     marks: Sequence[Mapping[str, Mark]]
     left_out: int = 0
+
+    @property
+    def example(self) -> Example:
+        return self.revision.example
 
     @property
     def key(self) -> str:
@@ -140,7 +144,7 @@ def _line(
     repetitions = max((len(runs) for runs in given), default=0)
     means = [_means(runs, keys) for runs in given]
     return Line(
-        example=revision.example,
+        revision=revision,
         input=text_of(revision.payload.inputs),
         reference=text_of(revision.payload.outputs),
         repetitions=[

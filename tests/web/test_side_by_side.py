@@ -14,7 +14,7 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from experiments.models import Dataset, Experiment, Feedback, FeedbackConfig
-from experiments.rawjson import dumps
+from experiments.rawjson import dumps, loads
 from experiments.services.evaluators import configure_evaluator
 from tests.factories import add_scores, example_ids, make_dataset, make_experiment, make_run
 from tiebreak.accounts.models import User, Workspace
@@ -288,6 +288,32 @@ def test_what_makes_no_sense_falls_back(
 ) -> None:
     client.force_login(alice)
     assert numbers(show(client, dataset, systems, **query)) == ["0", "1", "2", "3"]
+
+
+def test_the_filtered_examples_come_as_a_file(
+    client: Client, alice: User, mallory: User, dataset: Dataset, systems: list[Experiment]
+) -> None:
+    make_run(systems[1], example_ids(dataset)[0], "again")
+    client.force_login(alice)
+    page = show(client, dataset, systems, won="better.2.correct")
+    found = re.search(r'href="([^"]+format=jsonl[^"]*)"', page)
+    assert found
+    assert "These 1 filtered examples" in page
+    address = found[1].replace("&amp;", "&")
+    lines = [loads(line) for line in client.get(address).getvalue().splitlines()]
+    assert [(line["repetition"], line["b_outputs"]) for line in lines] == [
+        (0, {"answer": "5"}),
+        (1, {"answer": "again"}),
+    ]
+    assert lines[0]["inputs"] == {"question": "Question 0?"}
+    assert (lines[0]["a_name"], lines[1]["a_error"]) == ("base", "No run")
+    whole = client.get(address.replace("won=better.2.correct", "").replace("jsonl", "csv"))
+    assert len(whole.getvalue().decode().strip().splitlines()) == 6
+    for query in ("?format=jsonl", address.partition("/export")[2].replace("jsonl", "x")):
+        answer = client.get(reverse("side_by_side_file", args=[dataset.uid]) + query)
+        assert answer.status_code == 404
+    client.force_login(mallory)
+    assert client.get(address).status_code == 404
 
 
 def test_the_link_of_scripts_to_several_experiments_leads_here(

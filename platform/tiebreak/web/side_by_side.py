@@ -6,10 +6,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from experiments.errors import InvalidError
+from experiments.exports.side_by_side import side_by_side_export
 from experiments.models import Dataset, Experiment
 from experiments.queries.dataset_pages import splits_of
 from experiments.queries.metric_directions import lower_is_better
@@ -25,6 +27,7 @@ from experiments.queries.side_by_side import (
 from experiments.queries.side_by_side_rows import line_of, lines_of
 from tiebreak import access
 from tiebreak.accounts.models import Role
+from tiebreak.downloads import download
 from tiebreak.web.address import with_changes
 from tiebreak.web.htmx import render_page
 from tiebreak.web.http import HtmxHttpRequest, needs
@@ -59,6 +62,23 @@ def side_by_side(request: HtmxHttpRequest, uid: UUID) -> HttpResponse:
         context["ready"] = True
     partial = "drawer" if request.headers.get("HX-Target") == "drawer" else "beside"
     return render_page(request, "side_by_side/detail.html", context, partial=partial)
+
+
+@require_GET
+@needs(Role.VIEWER)
+def side_by_side_file(request: HtmxHttpRequest, uid: UUID) -> HttpResponseBase:
+    """The examples that the address filters, as a file."""
+    dataset = access.dataset(request.workspace, uid)
+    experiments = chosen_experiments(dataset, experiment_ids(request.GET))
+    if len(experiments) < 2:
+        raise Http404("Two experiments of this dataset are needed.")
+    known = score_keys(experiments)
+    wanted = Choices.of(request.GET, experiments, known).wanted
+    export = side_by_side_export(experiments, wanted, lower_is_better(request.workspace, known))
+    try:
+        return download(export, request.GET)
+    except InvalidError as error:
+        raise Http404(str(error)) from error
 
 
 def _compared(
@@ -103,6 +123,10 @@ def _compared(
         "splits": splits_of(dataset),
         "statistics_address": _statistics(dataset, experiments, choices.keys),
         "others": _others(dataset, experiments),
+        "files": {
+            label: with_changes(request.GET, {"format": ending}, drop=("row", *PLACE))
+            for label, ending in (("CSV", "csv"), ("JSONL", "jsonl"), ("Parquet", "parquet"))
+        },
         "here": with_changes(request.GET, {"row": None}),
         "clear": with_changes(request.GET, {}, drop=(*NARROWING, *PLACE)),
         "kept": [(key, value) for key in KEPT for value in request.GET.getlist(key)],

@@ -86,6 +86,11 @@ urlpatterns = [
         name="comparison_forecast",
     ),
     path("datasets/<uuid:uid>/compare", side_by_side.side_by_side, name="side_by_side"),
+    path(
+        "datasets/<uuid:uid>/compare/export",
+        side_by_side.side_by_side_file,
+        name="side_by_side_file",
+    ),
     path("datasets/<uuid:uid>/scores", scores.dataset_scores, name="dataset_scores"),
     path("experiments", experiments.experiment_list, name="experiment_list"),
     path("experiments/ticked", tray.experiments_ticked, name="experiments_ticked"),
