@@ -111,13 +111,19 @@ class ComparisonEvaluator(models.Model):
 
 
 class JudgingReport(models.Model):
-    """The report of one evaluator's verdicts as it was added up last, ready to be shown."""
+    """The report of one evaluator's verdicts as it was added up last, ready to be shown.
+
+    It holds while no verdict came since, and the counting that began last has ended.
+    """
 
     evaluator = models.OneToOneField(
         ComparisonEvaluator, on_delete=models.CASCADE, related_name="report", primary_key=True
     )
     body = RawJsonField()
-    added_up_at = models.DateTimeField(default=timezone.now)
+    begun_at = models.DateTimeField(null=True, help_text="when the last counting began")
+    added_up_at = models.DateTimeField(
+        default=timezone.now, help_text="when the one kept here began"
+    )
 
     def __str__(self) -> str:
         return f"report of {self.evaluator_id}"

@@ -28,4 +28,5 @@ def stored_report(evaluator: ComparisonEvaluator) -> StoredReport | None:
         report = Report.from_dict(loads(found.body))
     except (KeyError, TypeError):
         return None
-    return StoredReport(report, found.added_up_at, fresh=not found.evaluator.report_stale)
+    fresh = not found.evaluator.report_stale and found.added_up_at == found.begun_at
+    return StoredReport(report, found.added_up_at, fresh=fresh)

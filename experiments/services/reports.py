@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.db import IntegrityError, connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from experiments.models import ComparisonEvaluator, Job, JudgingReport
@@ -15,6 +16,8 @@ from experiments.queries.stored_report import StoredReport, stored_report
 from experiments.rawjson import dumps
 
 REPORT_LOCK = 0x7265706F
+# What is kept of a report before the first was added up.
+UNKNOWN, NEVER = "{}", datetime(1970, 1, 1, tzinfo=UTC)
 # While verdicts come in, a report is not added up more often than this.
 PATIENCE = timedelta(seconds=20)
 # So many verdicts are added up in less time than anybody notices; more is work for a worker.
@@ -44,38 +47,51 @@ def due(job_id: int) -> list[int]:
 
 
 def refresh(evaluator_id: int) -> None:
-    """Add up a report that is behind, unless that was done a moment ago."""
+    """Add up a report that is behind, unless that was begun a moment ago."""
     evaluator = (
         ComparisonEvaluator.objects.filter(pk=evaluator_id).select_related("comparison").first()
     )
     if evaluator is None:
         return
     found = stored_report(evaluator)
+    begun = JudgingReport.objects.filter(
+        evaluator=evaluator, begun_at__gt=timezone.now() - PATIENCE
+    ).exclude(begun_at=F("added_up_at"))
     recent = found is not None and found.added_up_at > timezone.now() - PATIENCE
     job = evaluator.comparison.job
-    if found is None or (not found.fresh and not (recent and job and job.is_open)):
+    waits = begun.exists() or (recent and job is not None and job.is_open)
+    if (found is None or not found.fresh) and not waits:
         add_up(evaluator)
 
 
 def add_up(evaluator: ComparisonEvaluator) -> Report:
     """Add up the report of an evaluator and keep it, unless a later one is there already."""
-    with transaction.atomic(), connection.cursor() as cursor:
+    begun = timezone.now()
+    try:
+        _begin(evaluator, begun)
+    except IntegrityError:
+        # The comparison was deleted meanwhile.
+        return report_of(evaluator.comparison, evaluator)
+    report = report_of(evaluator.comparison, evaluator)
+    kept = JudgingReport.objects.filter(evaluator=evaluator, added_up_at__lt=begun)
+    kept.update(body=dumps(report.as_dict()), added_up_at=begun)
+    return report
+
+
+@transaction.atomic
+def _begin(evaluator: ComparisonEvaluator, begun: datetime) -> None:
+    """Wait for verdicts that are being written; those that come later make it stale again."""
+    with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pg_advisory_xact_lock(%s, hashint8(%s))", [REPORT_LOCK, evaluator.pk]
         )
-        ComparisonEvaluator.objects.filter(pk=evaluator.pk).update(report_stale=False)
-    begun = timezone.now()
-    report = report_of(evaluator.comparison, evaluator)
-    kept = {"body": dumps(report.as_dict()), "added_up_at": begun}
-    try:
-        with transaction.atomic():
-            JudgingReport.objects.bulk_create(
-                [JudgingReport(evaluator=evaluator, **kept)], ignore_conflicts=True
-            )
-    except IntegrityError:
-        return report  # The comparison was deleted meanwhile.
-    JudgingReport.objects.filter(evaluator=evaluator, added_up_at__lt=begun).update(**kept)
-    return report
+    ComparisonEvaluator.objects.filter(pk=evaluator.pk).update(report_stale=False)
+    JudgingReport.objects.bulk_create(
+        [JudgingReport(evaluator=evaluator, body=UNKNOWN, begun_at=begun, added_up_at=NEVER)],
+        update_conflicts=True,
+        unique_fields=["evaluator"],
+        update_fields=["begun_at"],
+    )
 
 
 def current_report(evaluator: ComparisonEvaluator) -> Report:

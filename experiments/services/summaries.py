@@ -41,7 +41,8 @@ _NO_WRITER = (
 _KEEP = """
 UPDATE experiments_experimentsummary kept SET body = counted.body, added_up_at = $3
 FROM unnest($1::int8[], $2::json[]) AS counted(id, body)
-WHERE kept.experiment_id = counted.id AND kept.begun_at = $3
+WHERE kept.experiment_id = counted.id
+  AND (kept.added_up_at IS NULL OR kept.added_up_at < $3)
 RETURNING kept.experiment_id
 """
 _WRITING = """

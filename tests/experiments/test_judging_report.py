@@ -275,6 +275,32 @@ def test_a_verdict_makes_the_stored_report_stale_and_the_next_look_mends_it(
     assert quick.report.examples == (2, 1, 0)
 
 
+def test_a_counting_that_never_ended_is_done_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comparison = planted(workspace, ["a", "b", "b"])
+    evaluator = comparison.evaluators.get()
+    current_report(evaluator)
+    won = Judgment.objects.filter(comparison=comparison, outcome="b").order_by("pk")[0]
+    record_judgments(comparison, [Decided(won.pk, Verdict(Outcome.A), [])])
+
+    def killed(*_: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reports, "report_of", killed)
+        with pytest.raises(SystemExit):
+            reports.add_up(evaluator)
+    behind = stored_report(evaluator)
+    assert behind is not None
+    assert not behind.fresh
+    reports.refresh(evaluator.pk)
+    still = stored_report(evaluator)
+    assert still is not None
+    assert not still.fresh, "somebody may be at it: not begun again at once"
+    assert current_report(evaluator).examples == (2, 1, 0)
+
+
 def test_many_verdicts_are_left_to_a_worker(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
