@@ -85,16 +85,26 @@ def screens(page: Page, text: str) -> dict[str, str]:
     chosen = "&".join(f"exp={one}" for one in experiments[:2])
     run = _link(page, experiment, r"^/runs/[0-9a-f-]{36}$")
     row = _link(page, comparison, r"[?&]row=")
+    beside = f"{dataset}/compare?{chosen}"
     return {
         "datasets": "/datasets",
+        "share-dataset": f"{dataset}/share",
+        "delete-dataset": f"{dataset}/delete",
         "examples": dataset,
+        "example": _link(page, dataset, r"[?&]row=[0-9a-f-]{36}"),
+        "new-example": f"{dataset}?row=new",
         "experiments": f"{dataset}/experiments",
-        "side-by-side": f"{dataset}/compare?{chosen}",
+        "experiments-ticked": f"{dataset}/experiments?{chosen}",
+        "evaluate-ticked": f"/experiments/evaluate?{chosen}",
+        "side-by-side": beside,
+        "side-by-side-differences": f"{beside}&diff=base&meta=all",
+        "side-by-side-drawer": _link(page, beside, r"[?&]row="),
         "launch": f"{dataset}/pairwise",
         "versions": f"{dataset}/versions",
         "experiment": experiment,
         "run": run,
         "comparison": comparison,
+        "comparison-swapped": f"{comparison}?swap=1&out=a",
         "differences": f"{comparison}?diff=1",
         "drawer": row,
         "report": f"{comparison}/report",
