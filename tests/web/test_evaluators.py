@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -185,3 +186,10 @@ def test_the_pages_are_accessible_in_both_themes(alice_page: Page, workspace: Wo
             alice_page.goto(path)
             found = Axe().run(alice_page).response["violations"]
             assert [one["id"] for one in found if one["impact"] in ("serious", "critical")] == []
+
+
+def test_what_a_field_points_to_is_there(alice: User) -> None:
+    page = signed_in(alice).get("/evaluators/new/nearer_by_string_distance").content.decode()
+    described = re.findall(r'aria-describedby="([^"]+)"', page)
+    assert described
+    assert all(f'id="{name}"' in page for names in described for name in names.split())
