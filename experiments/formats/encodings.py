@@ -13,6 +13,7 @@ from experiments.formats.rows import MAX_LINE, BrokenFile
 ENCODINGS = (
     ("utf-8", "UTF-8"),
     ("utf-16", "UTF-16 with a mark"),
+    ("utf-32", "UTF-32 with a mark"),
     ("utf-16-le", "UTF-16, little endian"),
     ("utf-16-be", "UTF-16, big endian"),
     ("cp1252", "Windows-1252 (Western Europe)"),
@@ -55,6 +56,8 @@ class Utf8Check:
 
 def guess_encoding(head: bytes, *, is_utf8: bool) -> str:
     """The encoding by the rule above; `is_utf8` speaks for the whole file."""
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if head.startswith(codecs.BOM_UTF8):

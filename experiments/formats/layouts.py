@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from dataclasses import asdict, dataclass
+from json import JSONDecoder
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ DELIMITERS = (
 QUOTES = (('"', 'double "'), ("'", "single '"), ("", "none"))
 _GUESSED = (",", "\t", ";", "|", "\x1f", "\x01")
 _LIST_KEYS = {"data", "dataset", "examples", "items", "records", "results", "rows"}
-_WRAPPED = re.compile(r'\{\s*"([^"\\]*)"\s*:\s*\[\s*\{')
+_MEMBER = re.compile(r'\s*[{,]\s*"([^"\\]*)"\s*:\s*(\[\s*\{)?')
 _SAMPLE_RECORDS = 200
 
 
@@ -122,12 +123,30 @@ def _format_of(text: str) -> str:
     if not re.match(r'\{\s*(["}]|$)', start):
         return "csv"
     lines = [line for line in start.splitlines() if line.strip()]
-    if len(lines) > 1:
-        return (
-            "jsonl" if sum(line.lstrip()[0] == "{" for line in lines) * 2 >= len(lines) else "json"
-        )
-    wrapped = _WRAPPED.match(start)
-    return "json" if wrapped and wrapped[1].lower() in _LIST_KEYS else "jsonl"
+    if (len(lines) == 1 or not _value_end(lines[0], 0)) and _wraps_list(start):
+        return "json"
+    openings = sum(line.lstrip()[0] == "{" for line in lines)
+    return "jsonl" if openings * 2 >= len(lines) else "json"
+
+
+def _wraps_list(text: str) -> bool:
+    """Whether the first list of objects inside this object has a name that such lists have."""
+    at = 0
+    while member := _MEMBER.match(text, at):
+        if member[2]:
+            return member[1].lower() in _LIST_KEYS
+        at = _value_end(text, member.end())
+        if not at:
+            return False
+    return False
+
+
+def _value_end(text: str, at: int) -> int:
+    """Where the JSON value that begins here ends; 0 if it does not."""
+    try:
+        return JSONDecoder().raw_decode(text, at)[1]
+    except (ValueError, RecursionError):
+        return 0
 
 
 def _widths(lines: list[str], delimiter: str, quote: str, *, strict: bool = False) -> list[int]:

@@ -54,7 +54,7 @@ _BEGINNINGS = (
 _TEXT_STARTS_TOO = {b"BM", b"ORC", b"BZh"}
 _MARKUP = re.compile(rb"\s*<(\?xml|!doctype html|html)\b", re.IGNORECASE)
 _CONTROLS = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
-_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
+_MARKS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 
 def really(head: bytes) -> str | None:

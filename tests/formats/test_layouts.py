@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from experiments.formats.layouts import Layout, guess_for
-from tests.formats.reading import FILES, guessed
+from experiments.formats.recognition import really
+from tests.formats.reading import FILES, cells, guessed
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,11 @@ def test_it_guesses_the_layout_of_a_file(name: str, expected: Layout) -> None:
         ('{"a": 1}', "jsonl", ","),
         ('{"messages": [{"role": "user"}]}', "jsonl", ","),
         ('{"data": [{"a": 1}]}', "json", ","),
+        ('{"meta": {"v": [1]}, "total": 2, "rows": [{"a": 1}]}', "json", ","),
+        ('{\n"data": [{"a": 1}],"total": 1}\n', "json", ","),
+        ('{"rows": [\n{"a": 1},\n{"a": 2}\n]}', "json", ","),
+        ('{"data": [{"a": 1}]}\n{"data": [{"a": 2}]}\n', "jsonl", ","),
+        ('{"id": 1, "messages": [{"role": "user"}], "data": [{"a": 1}]}', "jsonl", ","),
         ('{\n  "rows": [\n    {"a": 1}\n  ]\n}', "json", ","),
         ('{"a": 1\n{"a": 2}\n{"a": 3}\n', "jsonl", ","),
         ("[id],[name]\n1,x\n", "csv", ","),
@@ -57,6 +63,15 @@ def test_it_guesses_from_a_text(text: str, format_: str, delimiter: str) -> None
 def test_it_reads_quotation_marks_as_text_where_they_are() -> None:
     text = 'question\tanswer\n"Hi" he said\tyes\n"Bye" she said\tno\n'
     assert guess_for(text, "utf-8", whole=True).quote == ""
+
+
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_it_reads_utf32_by_its_mark(tmp_path: Path, order: str) -> None:
+    path = tmp_path / "wide.txt"
+    path.write_bytes("\ufeffquestion,answer\r\nHow much?,5 \u20ac\r\n".encode(f"utf-32-{order}"))
+    assert really(path.read_bytes()) is None
+    assert guessed(path) == Layout("csv", "utf-32", ",")
+    assert cells(path) == [["How much?", "5 \u20ac"]]
 
 
 def test_it_sees_utf16_without_a_mark(tmp_path: Path) -> None:
