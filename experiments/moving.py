@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -23,7 +23,7 @@ from experiments.services.comparisons import record_sdk_comparison
 from experiments.services.datasets import create_dataset
 from experiments.services.examples import SPLIT_KEY, NewExample, clean_splits
 from experiments.services.experiments import create_experiment
-from experiments.services.feedback import FeedbackEntry
+from experiments.services.feedback import FeedbackEntry, store_feedback
 from experiments.services.ingest import ingest
 from experiments.services.overrides import take_out_examples
 from experiments.services.run_pieces import IncomingFile, RunPiece
@@ -213,6 +213,7 @@ class Mover:
                 return
 
     def _runs(self, project: Any, experiment: UUID) -> None:
+        """The runs of a project with their feedback, and the feedback on the project itself."""
         for chunk in batches(self.client.list_runs(project_id=project.id), BATCH):
             uids = [run.id for run in chunk]
             marks = list(self.client.list_feedback(run_ids=uids))
@@ -223,6 +224,11 @@ class Mover:
             )
             self.counts["runs"] += len(chunk)
             self.counts["feedback"] += len(marks)
+        whole = self.client.list_feedback(session=[project.id], level="session")
+        for chunk in batches((mark for mark in whole if mark.run_id is None), BATCH):
+            entries = [replace(_entry(mark), experiment_uid=experiment) for mark in chunk]
+            store_feedback(workspace=self.workspace, entries=entries)
+            self.counts["feedback"] += len(chunk)
 
     def _files(self, run: Any) -> dict[str, IncomingFile]:
         files = {name: _incoming(name, info) for name, info in (run.attachments or {}).items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -20,6 +21,7 @@ from experiments.queries.comparison_table import judgments_of
 from experiments.rawjson import dumps, loads
 from experiments.services.attachments import attach_to_revisions, store_file
 from experiments.services.examples import ExampleChange, delete_examples, update_examples
+from experiments.services.feedback import FeedbackEntry, store_feedback
 from experiments.services.run_pieces import IncomingFile
 from experiments.services.versions import set_tag
 from tests.factories import example_ids, judge
@@ -105,6 +107,22 @@ def test_everything_comes_over(
     assert copied.uid == source.uid
     assert copied.modified_at == source.modified_at
     assert copied.example_count == source.example_count == 2
+
+
+def test_feedback_on_a_whole_experiment_comes_over_once(
+    source: Dataset, live_server: LiveServer, api_key: str, other_workspace: Workspace
+) -> None:
+    experiment = source.experiments.earliest("pk")
+    entry = FeedbackEntry(
+        uid=uuid4(), key="overall", experiment_uid=experiment.uid, score=0.5, score_text="0.5"
+    )
+    store_feedback(workspace=source.workspace, entries=[entry])
+    for _ in range(2):
+        move(live_server, api_key, other_workspace)
+    copied = Feedback.objects.get(workspace=other_workspace, key="overall")
+    assert (copied.uid, copied.score, copied.run_uid) == (entry.uid, 0.5, None)
+    assert copied.experiment is not None
+    assert copied.experiment.uid == experiment.uid
 
 
 def test_a_second_time_changes_nothing_and_later_changes_follow(
