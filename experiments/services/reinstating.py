@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import connection, transaction
 
-from experiments.errors import ConflictError
+from experiments.errors import ConflictError, InvalidError
 from experiments.models import (
     Comparison,
     Dataset,
@@ -79,6 +79,8 @@ def restore_version(
     dataset: Dataset, *, as_of: datetime, author: User | None = None
 ) -> DatasetVersion:
     """Make what stood at a moment stand again, as a new version; all between stays readable."""
+    if as_of < dataset.created_at:
+        raise InvalidError("as_of", "lies before the dataset was made")
     dataset.refresh_from_db(fields=["modified_at"])
     if not count_changes(dataset, as_of, None).total:
         raise ConflictError("The dataset stands as it stood then; there is nothing to restore.")

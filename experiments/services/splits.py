@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -13,6 +14,7 @@ from django.db import connection, transaction
 
 from experiments.errors import InvalidError
 from experiments.models import MAX_NAME, Dataset, ExampleRevision
+from experiments.rawjson import storable
 from experiments.services.examples import ExampleChange, Written, update_examples
 from experiments.services.reinstating import STAND_AGAIN
 from experiments.services.versions import new_version
@@ -21,6 +23,7 @@ from tiebreak.accounts.models import User
 MAX_SPLITS = 20
 MAX_SEED = 2**63
 CHUNK = 20_000
+UNSTORABLE = "NUL characters or halves of surrogate pairs"
 _CLOSE = """
 UPDATE experiments_examplerevision SET valid_to = %(now)s
 WHERE dataset_id = %(dataset)s AND valid_to IS NULL AND example_id = ANY(%(examples)s)
@@ -86,21 +89,23 @@ def split_ratios(text: str) -> dict[str, float]:
     return found
 
 
-def _check_ratios(ratios: Mapping[str, float]) -> None:
+def _check_ratios(ratios: Mapping[str, float | Decimal]) -> None:
     if not 1 <= len(ratios) <= MAX_SPLITS:
         raise InvalidError("ratios", f"must name 1 to {MAX_SPLITS} splits")
     for name, share in ratios.items():
-        if not 1 <= len(name) <= MAX_NAME or "\x00" in name:
+        if storable(name) != name:
+            raise InvalidError("ratios", f"a split's name must not hold {UNSTORABLE}")
+        if not 1 <= len(name) <= MAX_NAME:
             raise InvalidError("ratios", f"a split's name has 1 to {MAX_NAME} characters")
-        if not 0 < share < 1e9:
-            raise InvalidError("ratios", f"the share of {name} must be above 0")
+        if not 1e-9 <= share < 1e9:
+            raise InvalidError("ratios", f"the share of {name} must be above 0, up to 1e9")
 
 
 @transaction.atomic
 def assign_splits(
     *,
     dataset: Dataset,
-    ratios: Mapping[str, float],
+    ratios: Mapping[str, float | Decimal],
     seed: int | None = None,
     author: User | None = None,
 ) -> Assigned:
@@ -148,9 +153,10 @@ def _move(
         cursor.execute(_MOVE, values)
 
 
-def _drawn(count: int, ratios: Mapping[str, float], seed: int) -> list[str]:
-    total, reached, names = sum(ratios.values()), 0.0, list[str]()
-    for name, share in ratios.items():
+def _drawn(count: int, ratios: Mapping[str, float | Decimal], seed: int) -> list[str]:
+    shares = {name: float(share) for name, share in ratios.items()}
+    total, reached, names = sum(shares.values()), 0.0, list[str]()
+    for name, share in shares.items():
         reached += share
         names += [name] * (round(count * reached / total) - len(names))
     random.Random(seed).shuffle(names)  # noqa: S311

@@ -138,10 +138,18 @@ def test_the_api_shows_changes_restores_and_splits(
     assert found.json()["cursor"]
     assert call("POST", f"{path}/versions/restore", json={"as_of": then}).status_code == 201
     assert call("POST", f"{path}/versions/restore", json={"as_of": then}).status_code == 409
+    too_early = call("POST", f"{path}/versions/restore", json={"as_of": "1990-01-01T00:00:00Z"})
+    assert (too_early.status_code, too_early.json()["field"]) == (422, "as_of")
     given = {"ratios": {"train": 2, "test": 1}, "seed": 7}
     done = call("POST", f"{path}/splits/random", json=given)
     assert done.json()["counts"] == {"train": 2, "test": 1}, done.text
+    shares = {"ratios": {"train": 0.67, "test": 0.33}, "seed": 7}
+    assert (
+        call("POST", f"{path}/splits/random", json=shares).json()["counts"] == done.json()["counts"]
+    )
     refused: list[dict[str, object]] = [
+        {"ratios": {"half \ud83d": 1}},
+        {"ratios": {"a": 1e-300}},
         {"ratios": []},
         {"ratios": {"a": -1}},
         {"ratios": {"a": 1}, "seed": "x"},

@@ -1,6 +1,7 @@
 """Versions, tags and splits of a dataset."""
 
 from datetime import datetime
+from decimal import Decimal
 
 from django.http import Http404
 from rest_framework.decorators import api_view
@@ -131,7 +132,8 @@ def random_splits(request: Request, uid: str) -> Response:
     dataset, body = _dataset(request, uid), object_body(request)
     ratios = body.get("ratios")
     if not isinstance(ratios, dict) or not all(
-        isinstance(share, int | float) and not isinstance(share, bool) for share in ratios.values()
+        isinstance(share, int | float | Decimal) and not isinstance(share, bool)
+        for share in ratios.values()
     ):
         raise InvalidError("ratios", "must be an object of numbers by split")
     seed = body.get("seed")
