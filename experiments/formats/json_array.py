@@ -128,7 +128,7 @@ class JsonArraySource(Source):
         self._expect("{")
         while True:
             key = self._key()
-            if self.window.peek() == "[" and self.window.peek(ahead=1) in ("{", "]"):
+            if self.window.peek() == "[" and self.window.peek(ahead=1) == "{":
                 self.notices = [f"The rows are the list under “{key}”; the rest is left out."]
                 return
             self.window.take(self._skip_value)

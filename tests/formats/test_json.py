@@ -81,6 +81,7 @@ def test_it_names_a_broken_line_and_reads_on(tmp_path: Path, line: str, reason: 
 @pytest.mark.parametrize(
     "text",
     [
+        '{"errors": [], "data": [{"a": 1}, {"a": {"z": 1, "b": [2]}}]}',
         '[{"a": 1}, {"a": {"z": 1, "b": [2]}}]',
         '\n[\n{"a": 1},\n{"a": {"z": 1, "b": [2]}}\n]\n',
         '{"version": 3, "other": [1], "data": [{"a": 1}, {"a": {"z": 1, "b": [2]}}], "x": null}',
