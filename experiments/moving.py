@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from experiments.errors import InvalidError
+from experiments.errors import ConflictError, InvalidError
 from experiments.exports.records import batches
 from experiments.formats.parquet import json_text
 from experiments.models import Comparison, Dataset, Experiment
@@ -53,11 +53,19 @@ class Mover:
         """
         for source in list(self.client.list_datasets()):
             if not names or source.name in names:
-                self._dataset(source)
+                self._dataset_or_not(source)
         if self.projects and not names:
             for project in list(self.client.list_projects(reference_free=True)):
                 self._project(project)
         return self.counts
+
+    def _dataset_or_not(self, source: Any) -> None:
+        """What has the name of something else here is left out; the rest comes all the same."""
+        try:
+            self._dataset(source)
+        except ConflictError as error:
+            self.counts["datasets left out"] += 1
+            self.say(f"{source.name}: left out. {error}")
 
     def _project(self, project: Any) -> None:
         """A project whose name is taken here gives its runs to the one that has it."""

@@ -68,6 +68,16 @@ def test_a_mapping_can_be_sent(call: Call) -> None:
     )
 
 
+def test_a_file_is_read_as_the_fields_say(call: Call) -> None:
+    data = "question^answer\n東京は？^はい\n".encode("shift_jis")
+    told = {"encoding": "shift_jis", "delimiter": "^"}
+    found = done(call, send(call, data, dataset_name="old", **told))
+    assert (found["layout"]["encoding"], found["layout"]["delimiter"]) == ("shift_jis", "^")
+    payload = Dataset.objects.get(uid=found["dataset_id"]).revisions.get().payload
+    assert payload.inputs == '{"question":"東京は？"}'
+    assert payload.outputs == '{"answer":"はい"}'
+
+
 def test_a_new_dataset_has_the_type_that_was_asked_for(call: Call) -> None:
     data = b'{"messages":[{"role":"user","content":"hi"}],"answer":"hello"}\n'
     found = done(call, send(call, data, dataset_name="talk", data_type="chat"))
@@ -86,6 +96,10 @@ def test_a_new_dataset_has_the_type_that_was_asked_for(call: Call) -> None:
         ({"experiment": "x"}, "dataset"),
         ({"distinct": "maybe"}, "distinct"),
         ({"data_type": "video"}, "data_type"),
+        ({"encoding": "morse"}, "encoding"),
+        ({"format": "parquet"}, "format"),
+        ({"delimiter": "ab"}, "delimiter"),
+        ({"sheet": "Sheet 2"}, "sheet"),
     ],
 )
 def test_bad_fields_are_named_and_nothing_is_kept(

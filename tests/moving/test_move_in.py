@@ -24,7 +24,7 @@ from experiments.services.examples import ExampleChange, delete_examples, update
 from experiments.services.feedback import FeedbackEntry, store_feedback
 from experiments.services.run_pieces import IncomingFile
 from experiments.services.versions import set_tag
-from tests.factories import example_ids, judge
+from tests.factories import example_ids, judge, make_dataset
 from tiebreak.accounts.models import User, Workspace
 
 pytestmark = [
@@ -165,6 +165,19 @@ def test_one_dataset_or_the_latest_version_alone(
     assert "nothing" in move(live_server, api_key, other_workspace, "--dataset", "no such")
     move(live_server, api_key, other_workspace, "--latest-only")
     assert Dataset.objects.get(workspace=other_workspace).versions.count() == 1
+
+
+def test_a_dataset_whose_name_is_taken_is_left_out_alone(
+    source: Dataset, live_server: LiveServer, api_key: str, other_workspace: Workspace
+) -> None:
+    second = make_dataset(source.workspace, ["4"], name="zebra")
+    mine = make_dataset(other_workspace, ["mine"], name=source.name)
+    told = move(live_server, api_key, other_workspace)
+    assert f"{source.name}: left out." in told
+    assert "1 datasets left out" in told
+    assert Dataset.objects.get(workspace=other_workspace, uid=second.uid).example_count == 1
+    mine.refresh_from_db()
+    assert mine.example_count == 1
 
 
 def test_the_workspace_must_be_clear(workspace: Workspace, other_workspace: Workspace) -> None:

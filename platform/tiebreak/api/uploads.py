@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
@@ -11,25 +12,33 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from experiments.errors import InvalidError
+from experiments.formats.encodings import LABELS
+from experiments.formats.layouts import TEXT_FORMATS
+from experiments.formats.workbooks import sheet_names
 from experiments.models import DataType, Upload
 from experiments.services.uploading.columns import Column, mapping_problems
-from experiments.services.uploading.files import ReceivedFile, Receiver
+from experiments.services.uploading.files import ReceivedFile, Receiver, path_of
 from experiments.services.uploading.marks import is_results
 from experiments.services.uploading.previewing import Mapped, mapped
+from experiments.services.uploading.reading import layout_of
 from experiments.services.uploads import (
     create_upload,
     discard_upload,
     queue_upload,
+    set_layout,
     set_mapping,
     target_problem,
 )
 from experiments.tasks import start_upload
 from tiebreak import access
+from tiebreak.api.comparisons import named_as_sent
 from tiebreak.api.multipart import Part, request_parts
 from tiebreak.api.reading import to_bool, workspace_of
 from tiebreak.api.shapes import Shape
 
 BLOCK = 256 * 1024
+# How a file is read: guessed from what is in it, unless the fields say otherwise.
+AS_TOLD = ("format", "encoding", "delimiter", "quote", "sheet")
 
 
 @api_view(["POST"])
@@ -64,6 +73,7 @@ def _start(upload: Upload, fields: dict[str, str]) -> None:
     problem = target_problem(upload)
     if problem:
         raise InvalidError("dataset_name", problem)
+    _read_as_told(upload, fields)
     found = mapped(upload)
     columns = _columns(fields["mapping"], found) if fields.get("mapping") else found.columns
     results = is_results(upload)
@@ -79,6 +89,26 @@ def _start(upload: Upload, fields: dict[str, str]) -> None:
     )
     with transaction.atomic():
         start_upload(queue_upload(upload, policy=fields.get("policy", "stop")))
+
+
+def _read_as_told(upload: Upload, fields: dict[str, str]) -> None:
+    """Read the file otherwise than guessed, where the fields say so."""
+    given: dict[str, Any] = {name: fields[name] for name in AS_TOLD if fields.get(name)}
+    if not given:
+        return
+    guessed = layout_of(upload)
+    allowed = {
+        "format": [name for name, _ in TEXT_FORMATS] if guessed.is_text else [guessed.format],
+        "encoding": list(LABELS),
+        "sheet": sheet_names(path_of(upload)) if guessed.format == "workbook" else [],
+    }
+    for name, known in allowed.items():
+        if name in given and given[name] not in known:
+            raise InvalidError(
+                name, f"must be one of {', '.join(known) or 'none: it has no sheets'}"
+            )
+    with named_as_sent({"layout": "delimiter"}):
+        set_layout(upload, replace(guessed, **given))
 
 
 def _columns(text: str, found: Mapped) -> list[Column]:
@@ -146,6 +176,7 @@ def _shape(upload: Upload) -> Shape:
         "state": upload.state,
         "filename": upload.filename,
         "format": upload.format,
+        "layout": {name: upload.options.get(name) for name in AS_TOLD if name in upload.options},
         "dataset_id": upload.dataset.uid if upload.dataset else None,
         "experiment_id": stored.get("experiment") or None,
         "rows_done": upload.rows_done,
