@@ -120,6 +120,8 @@ def steer(job: Job, step: str) -> list[Lane]:
                 f"Cannot {step}: this job scores single outputs. Possible now: {_possible(job)}."
             )
         was_paused = Job.objects.filter(pk=job.pk, state=State.PAUSED).exists()
+        if step == "rejudge":
+            _leave_the_rest(job)
         job = move(job, step)
         if step == "extend" and comparison is not None:
             go_on(comparison)
@@ -137,10 +139,20 @@ def rejudge_row(judgment: Judgment) -> list[Lane]:
     if judgment.outcome in (Outcome.MISSING, Outcome.PENDING):
         raise ConflictError("Only a row that was judged can be judged again.")
     with transaction.atomic():
+        _leave_the_rest(comparison.job)
         job = move(comparison.job, "rejudge")
         go_on(comparison)
         requeue_one(judgment, job)
         return _go(job)
+
+
+def _leave_the_rest(job: Job) -> None:
+    """What was left when a job ended is not asked because something else is judged again."""
+    job = Job.objects.select_for_update().get(pk=job.pk)
+    if job.state in ENDED and not job.planned:
+        raise ConflictError("Nothing was judged yet that could be judged again.")
+    if job.state in ENDED:
+        QueueItem.objects.filter(job=job).delete()
 
 
 def _requeue(job: Job, comparison: Comparison | None, step: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -39,13 +40,15 @@ class Closing:
     def __init__(self, stopping: threading.Event) -> None:
         self.stopping = stopping
         self.event = asyncio.Event()
+        self.lease_ends = math.inf
 
     def begin(self) -> None:
         self.event.set()
 
     def check(self) -> None:
-        """Raise Later when no more calls may start."""
-        if self.event.is_set() or self.stopping.is_set():
+        """Raise Later when no more calls may start, also after a sleep longer than the lease."""
+        slept = time.monotonic() > self.lease_ends
+        if slept or self.event.is_set() or self.stopping.is_set():
             raise Later
 
     async def sleep(self, seconds: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from experiments.services.lane_gates import Closing, Later
 from experiments.services.reserved import Key, release_questions
 
 ASKED_ELSEWHERE_SECONDS = (0.5, 1.5)
+PATIENCE_SECONDS = (5.0, 20.0)
 
 
 class Reservations:
@@ -33,15 +35,18 @@ class Reservations:
     async def take_fallback(self, question: Question, place: int) -> Stored | None:
         """Take the question to a further model of the chain; its reply if it is stored already.
 
-        Waits while somebody else asks that model the same, who may have come to it on another way.
+        Waits while somebody else asks that model the same, who may have come to it on another way;
+        not for ever, since that somebody may wait for what we hold ourselves: raises Later then.
         """
         question = replace(question, digests=[question.digests[place]])
-        while True:
+        patience = time.monotonic() + random.uniform(*PATIENCE_SECONDS)  # noqa: S311
+        while time.monotonic() < patience:
             ours, known = await self.take([question])
             stored = known.get(question.key)
             if ours or stored is not None:
                 return stored
             await self.closing.sleep(_a_while())
+        raise asked_elsewhere()
 
     def let_go(self, keys: set[Key]) -> None:
         """Others may ask these from the next `release` on."""

@@ -193,7 +193,9 @@ class Turn:
             await asyncio.sleep(HEARTBEAT_SECONDS)
 
     async def _hear(self) -> None:
+        begun = time.monotonic()
         goes_on, blocked, self.interview.halted = await self.database.run(self._report)
+        self.closing.lease_ends = begun + self.lease.total_seconds()
         self.course.may_ask = self.course.may_ask and goes_on
         for provider, seconds in blocked.items():
             self.pacers[provider].block(seconds)

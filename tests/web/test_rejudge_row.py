@@ -70,6 +70,22 @@ def test_only_that_row_is_queued(client: Client, alice: User, judged: Comparison
     assert "disabled" in page[page.index("Judge this row again") - 120 :][:120]
 
 
+def test_what_was_left_when_it_was_cancelled_is_not_asked_on(
+    client: Client, alice: User, judged: Comparison
+) -> None:
+    client.force_login(alice)
+    row, other = row_of(judged, Outcome.B), row_of(judged, Outcome.A)
+    job = job_of(judged)
+    QueueItem.objects.create(
+        job=job, evaluator_id=judged.evaluators.get().evaluator_id or 0, target=other.pk, rank=1
+    )
+    Job.objects.filter(pk=job.pk).update(state=Job.State.CANCELLED, planned=True)
+    press(client, row)
+    assert list(QueueItem.objects.values_list("target", flat=True)) == [row.pk]
+    Job.objects.filter(pk=job.pk).update(state=Job.State.CANCELLED, planned=False)
+    assert "Nothing was judged yet" in press(client, row)
+
+
 def test_what_was_not_judged_cannot_be_judged_again(
     client: Client, alice: User, judged: Comparison
 ) -> None:
