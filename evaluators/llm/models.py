@@ -101,3 +101,19 @@ def as_messages(prompt: Prompt) -> list[Message]:
 def as_one_text(prompt: Prompt) -> str:
     """A prompt as one text, for models that take no messages."""
     return "\n\n".join(message["content"] for message in as_messages(prompt))
+
+
+class Wrapper:
+    """Something around a model that is, beside what it adds, as the model is."""
+
+    model: Model
+
+    @property
+    def structured(self) -> bool:
+        """As the model says."""
+        return bool(getattr(self.model, "structured", False))
+
+    @property
+    def falls_back(self) -> bool:
+        """As the model says."""
+        return bool(getattr(self.model, "falls_back", False))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evaluators.llm.adapters import as_model
-from evaluators.llm.models import Model, Prompt, Readable, Reply, acomplete, complete
+from evaluators.llm.models import Model, Prompt, Readable, Reply, Wrapper, acomplete, complete
 
 Price = Callable[[Reply], float | None]
 
@@ -41,21 +41,11 @@ def with_prices(llm: Any, price: Price | None = None) -> Priced:
 
 
 @dataclass(frozen=True)
-class Priced:
+class Priced(Wrapper):
     """A model whose replies are priced; a cost that the model itself tells stays."""
 
     model: Model
     price: Price
-
-    @property
-    def structured(self) -> bool:
-        """As the model says."""
-        return bool(getattr(self.model, "structured", False))
-
-    @property
-    def falls_back(self) -> bool:
-        """As the model says."""
-        return bool(getattr(self.model, "falls_back", False))
 
     def complete(
         self,

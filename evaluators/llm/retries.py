@@ -16,7 +16,7 @@ from evaluators.errors import (
     ProviderError,
     RateLimited,
 )
-from evaluators.llm.models import Model, Prompt, Readable, Reply, acomplete, complete
+from evaluators.llm.models import Model, Prompt, Readable, Reply, Wrapper, acomplete, complete
 
 
 def may_pass(error: Exception) -> bool:
@@ -32,7 +32,7 @@ def may_be_answered_elsewhere(error: Exception) -> bool:
 
 
 @dataclass(kw_only=True)
-class Retrying:
+class Retrying(Wrapper):
     """A model that is asked again after a failure that may pass; waits are in seconds.
 
     It waits as long as the provider asks for, else twice as long each time, with some chance.
@@ -43,16 +43,6 @@ class Retrying:
     first_wait: float = 1.0
     longest_wait: float = 60.0
     chance: random.Random = field(default_factory=random.Random, repr=False)
-
-    @property
-    def structured(self) -> bool:
-        """As the model says."""
-        return bool(getattr(self.model, "structured", False))
-
-    @property
-    def falls_back(self) -> bool:
-        """As the model says."""
-        return bool(getattr(self.model, "falls_back", False))
 
     def complete(
         self,

@@ -19,6 +19,7 @@ from experiments.models import (
 )
 from experiments.queries.examples import mentions, revisions_at
 from experiments.queries.paging import Slice, page_by_time
+from experiments.queries.versions import split_names
 from experiments.rawjson import loads_exact
 from experiments.texts import text_of
 from tiebreak.accounts.models import Workspace
@@ -137,8 +138,7 @@ def splits_of(dataset: Dataset) -> list[str]:
 def _splits_at(dataset_id: int, modified_at: datetime) -> tuple[str, ...]:
     """Looks at every standing example; every change of them makes a later moment."""
     rows = ExampleRevision.objects.filter(dataset=dataset_id, valid_to=None)
-    found = rows.values_list("splits", flat=True).distinct()
-    return tuple(sorted({split for splits in found for split in splits}))
+    return tuple(split_names(rows))
 
 
 def version_page(

@@ -36,10 +36,13 @@ def _standing(dataset: Dataset, moment: datetime | None) -> dict[UUID, int]:
 
 def splits_at(dataset: Dataset, moment: datetime | None) -> list[str]:
     """The names of the splits that examples are in."""
-    rows = revisions_at(ExampleRevision.objects.filter(dataset=dataset), moment)
-    return sorted(
-        {name for names in rows.values_list("splits", flat=True).distinct() for name in names}
-    )
+    return split_names(revisions_at(ExampleRevision.objects.filter(dataset=dataset), moment))
+
+
+def split_names(rows: QuerySet[ExampleRevision]) -> list[str]:
+    """The names of the splits that any of these revisions is in."""
+    found = rows.values_list("splits", flat=True).distinct()
+    return sorted({name for names in found for name in names})
 
 
 def version_at(dataset: Dataset, moment: datetime | None) -> DatasetVersion | None:

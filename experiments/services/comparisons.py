@@ -120,7 +120,6 @@ def check_concurrency(max_concurrency: int) -> None:
 
 
 @transaction.atomic
-@transaction.atomic
 def create_evaluation(
     *,
     experiment: Experiment,
